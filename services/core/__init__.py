@@ -1,0 +1,1 @@
+"""What all services share; knows none of them."""

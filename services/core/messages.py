@@ -1,0 +1,95 @@
+"""The contract between processes: queues, task names, and one frozen payload for each task.
+
+A job is a durable record (`Job`, its payload sealed); only its id travels through Celery. See docs/adr/0002.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from services.core import models
+
+
+class Queue(StrEnum):
+    LEARN = "learn"
+    INDEX = "index"
+    UPKEEP = "upkeep"
+
+
+class Task(StrEnum):
+    LEARN_TURN = "brb.learn_turn"
+    STORE_FACTS = "brb.store_facts"
+    TOUCH = "brb.touch"
+    RECONCILE = "brb.reconcile"
+
+
+QUEUE_OF: dict[Task, Queue] = {
+    Task.LEARN_TURN: Queue.LEARN,
+    Task.STORE_FACTS: Queue.INDEX,
+    Task.TOUCH: Queue.INDEX,
+    Task.RECONCILE: Queue.UPKEEP,
+}
+
+
+class LearnTurn(msgspec.Struct, frozen=True):
+    """One answered human turn. Every text is redacted of structured PII and secrets before it gets here.
+
+    words: what the person said in this turn; context: what the person said in earlier turns of the conversation, oldest first;
+    answer: the end of the assistant's previous message, used only to resolve references.
+    """
+
+    turn: str
+    principal: models.Principal
+    said_at: float
+    words: str
+    project: str = ""
+    context: tuple[str, ...] = ()
+    answer: str = ""
+
+
+class StoreFacts(msgspec.Struct, frozen=True):
+    """The facts of one turn, ready to be decided on and written."""
+
+    turn: str
+    principal: models.Principal
+    said_at: float
+    facts: tuple[models.Fact, ...]
+    project: str = ""
+
+
+class Touch(msgspec.Struct, frozen=True):
+    """Memories that a conversation was told of, and when."""
+
+    turn: str
+    principal: models.Principal
+    ids: tuple[str, ...]
+    at: float
+
+
+Payload = LearnTurn | StoreFacts | Touch
+
+PAYLOAD_OF: dict[Task, type[Payload]] = {
+    Task.LEARN_TURN: LearnTurn,
+    Task.STORE_FACTS: StoreFacts,
+    Task.TOUCH: Touch,
+}
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A unit of durable work. `id` is derived from its turn, so that the same turn makes the same job."""
+
+    id: str
+    task: Task
+    payload: Payload
+
+    @classmethod
+    def of(cls, task: Task, payload: Payload) -> "Job":
+        return cls(id=f"{task.removeprefix('brb.')}-{payload.turn}", task=task, payload=payload)
+
+
+def encode(payload: Payload) -> bytes:
+    return msgspec.json.encode(payload)
+
+
+def decode(task: Task, raw: bytes) -> Payload:
+    return msgspec.json.decode(raw, type=PAYLOAD_OF[task])

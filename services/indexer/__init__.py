@@ -1,0 +1,1 @@
+"""The one writer of memories: embed, decide, write."""

@@ -1,0 +1,1 @@
+"""The vendors' wire formats, as pure functions over bytes."""

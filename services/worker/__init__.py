@@ -1,0 +1,1 @@
+"""Learns from answered turns: redact, extract, ground, filter."""

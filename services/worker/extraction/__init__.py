@@ -1,0 +1,1 @@
+"""Words of a person to facts with evidence."""
