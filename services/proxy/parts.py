@@ -1,0 +1,22 @@
+"""What the proxy is made of: handed in by a composition root, so that tests hand in other parts."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from services.core import config, messages, models, ports
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`enqueue` records jobs and publishes their ids, or spools them when Redis is away; it never raises for that, and it blocks:
+    call it off the event loop. `owner_lock` serialises all writers of one owner's memories."""
+
+    settings: config.Settings
+    store: ports.MemoryStore
+    embedder: ports.Embedder
+    ledger: ports.Ledger
+    book: ports.JobBook
+    enqueue: Callable[[list[messages.Job]], None]
+    owner_lock: Callable[[models.Principal], AbstractContextManager[object]]
+    clock: Callable[[], float]
