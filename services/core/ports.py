@@ -138,8 +138,8 @@ class JobBook(Protocol):
     def finish(self, claim: Claim, then: Sequence[messages.Job] = ()) -> bool:
         """Mark done and record what follows from it in one step; False (and nothing written) if the claim was lost."""
 
-    def postpone(self, claim: Claim, delay_seconds: float) -> None:
-        """Give the claim back, due again after a delay, not counted as an attempt when the cause lies outside the job."""
+    def postpone(self, claim: Claim, delay_seconds: float, *, counted: bool) -> None:
+        """Give the claim back, due again after a delay; `counted=False` when the cause lies outside the job (a dependency is away)."""
 
     def bury(self, claim: Claim, error: str) -> None:
         """Make it a dead letter."""

@@ -1,0 +1,77 @@
+"""Celery on Redis: carries ids of jobs, never their content. Settings and their reasons: docs/adr/0002."""
+
+import structlog
+from celery import Celery
+from kombu.entity import Queue
+
+from services.core import config, messages
+
+_log = structlog.get_logger()
+
+
+def broker_url(redis_address: str) -> str:
+    """kombu's spelling of a redis address."""
+    return redis_address.replace("unix://", "redis+socket://", 1)
+
+
+def create_celery(settings: config.Settings, name: str) -> Celery:
+    """An app without tasks; nothing connects yet."""
+    app = Celery(name, set_as_current=False)
+    app.conf.update(
+        broker_url=broker_url(settings.redis_address),
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_pool_limit=4,
+        broker_pool_acquire_timeout=2,
+        visibility_timeout=900,  # at least three hard time limits, else a running task is started again
+        broker_transport_options={
+            "visibility_timeout": 900,
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 5,
+            "socket_connect_timeout": 2,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+            "retry_on_timeout": False,
+        },
+        task_queues=[Queue(str(queue)) for queue in messages.Queue],  # type: ignore[no-untyped-call]
+        task_default_queue=str(messages.Queue.LEARN),
+        task_create_missing_queues=False,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_acks_on_timeout=False,
+        task_time_limit=300,
+        task_soft_time_limit=270,
+        task_ignore_result=True,
+        worker_prefetch_multiplier=1,
+        task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1},
+        task_serializer="json",
+        accept_content=["json"],
+        result_accept_content=["json"],
+        event_serializer="json",
+        worker_soft_shutdown_timeout=10,
+        worker_enable_soft_shutdown_on_idle=True,
+        worker_proc_alive_timeout=60,
+        worker_max_tasks_per_child=1000,  # a net under spaCy's growing string store
+        worker_max_memory_per_child=1_500_000,  # KiB
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_send_task_events=False,
+        broker_heartbeat=0,
+    )
+    app.set_default()
+    return app
+
+
+class Publisher:
+    """Publishes ids. A publication that fails is no loss: the reconciler publishes the id again when it is overdue."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def __call__(self, job_id: str, task: messages.Task) -> None:
+        try:
+            self._app.send_task(str(task), args=[job_id], queue=str(messages.QUEUE_OF[task]), ignore_result=True)
+        except Exception as error:  # kombu raises the errors of every transport
+            _log.warning("publish_failed", task=str(task), job=job_id, error=type(error).__name__)

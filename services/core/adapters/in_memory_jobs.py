@@ -1,0 +1,124 @@
+"""`ports.JobBook` in memory, for tests and for trying BRB without Redis: nothing outlives the process."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from services.core import messages, ports
+
+
+@dataclass(slots=True)
+class _Record:
+    job: messages.Job
+    added: float
+    due: float
+    attempts: int = 0
+    token: str = ""
+    until: float = 0.0
+    error: str = ""
+    died: float | None = None
+
+
+class InMemoryJobBook:
+    def __init__(self, *, lease_seconds: float = 15.0, clock: Callable[[], float] = time.time) -> None:
+        self._records: dict[str, _Record] = {}
+        self._done: set[str] = set()
+        self._lease = lease_seconds
+        self._clock = clock
+        self._lock = threading.RLock()
+
+    def add(self, jobs: Sequence[messages.Job]) -> list[str]:
+        with self._lock:
+            now = self._clock()
+            new = []
+            for job in jobs:
+                if job.id in self._records or job.id in self._done:
+                    continue
+                self._records[job.id] = _Record(job, added=now, due=now + self._lease)
+                new.append(job.id)
+            return new
+
+    def claim(self, job_id: str) -> ports.Claim | None:
+        with self._lock:
+            record = self._records.get(job_id)
+            if record is None or record.died is not None or record.until > self._clock():
+                return None
+            record.token = uuid.uuid4().hex
+            record.until = record.due = self._clock() + self._lease
+            record.attempts += 1
+            return ports.Claim(record.job, record.token, record.attempts)
+
+    def extend(self, claim: ports.Claim) -> bool:
+        with self._lock:
+            record = self._held(claim)
+            if record is None:
+                return False
+            record.until = record.due = self._clock() + self._lease
+            return True
+
+    def finish(self, claim: ports.Claim, then: Sequence[messages.Job] = ()) -> bool:
+        with self._lock:
+            if self._held(claim) is None:
+                return False
+            del self._records[claim.job.id]
+            self._done.add(claim.job.id)
+            self.add(then)
+            return True
+
+    def postpone(self, claim: ports.Claim, delay_seconds: float, *, counted: bool) -> None:
+        with self._lock:
+            record = self._held(claim)
+            if record is None:
+                return
+            record.token, record.until = "", 0.0
+            record.attempts -= 0 if counted else 1
+            record.due = self._clock() + delay_seconds
+
+    def bury(self, claim: ports.Claim, error: str) -> None:
+        with self._lock:
+            record = self._held(claim)
+            if record is None:
+                return
+            record.token, record.until = "", 0.0
+            record.error, record.died = error, self._clock()
+
+    def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
+        with self._lock:
+            now = self._clock()
+            due = sorted((r for r in self._records.values() if r.died is None and r.due <= now), key=lambda r: r.due)[:limit]
+            for record in due:
+                record.due = now + self._lease
+            return [(r.job.id, r.job.task) for r in due]
+
+    def dead(self, limit: int = 100) -> list[ports.Dead]:
+        with self._lock:
+            dead = sorted((r for r in self._records.values() if r.died is not None), key=lambda r: -(r.died or 0))
+            return [ports.Dead(r.job.id, r.job.task, r.attempts, r.error, r.died or 0.0) for r in dead[:limit]]
+
+    def revive(self, job_id: str) -> messages.Task | None:
+        with self._lock:
+            record = self._records.get(job_id)
+            if record is None or record.died is None:
+                return None
+            record.died, record.error, record.attempts, record.due = None, "", 0, self._clock()
+            return record.job.task
+
+    def pending(self) -> Mapping[messages.Queue, int]:
+        return {queue: len(self._of(queue)) for queue in messages.Queue}
+
+    def oldest_seconds(self) -> Mapping[messages.Queue, float]:
+        now = self._clock()
+        return {queue: max((now - r.added for r in self._of(queue)), default=0.0) for queue in messages.Queue}
+
+    def ping(self) -> None:
+        return None
+
+    def _held(self, claim: ports.Claim) -> _Record | None:
+        record = self._records.get(claim.job.id)
+        return record if record is not None and record.token == claim.token else None
+
+    def _of(self, queue: messages.Queue) -> list[_Record]:
+        with self._lock:
+            return [r for r in self._records.values() if r.died is None and messages.QUEUE_OF[r.job.task] is queue]

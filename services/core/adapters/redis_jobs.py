@@ -1,0 +1,267 @@
+"""Job records in Redis. Every step is one Lua script, so it happens whole or not at all; times are Redis's own clock.
+
+brb:job:{id}            hash: task, queue, payload (sealed), attempts, added, token, until (end of the lease), error, died
+brb:jobs:due:{queue}    sorted set: id -> when to publish it (again); equals the end of the lease while somebody holds it
+brb:jobs:added:{queue}  sorted set: id -> when it was recorded
+brb:jobs:dead           sorted set: id -> when it failed for good
+brb:job:done:{id}       marks a job that was done, so that the same turn is not learnt again
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import redis
+
+from services.core import errors, messages, ports
+from services.core.adapters.redis_client import translated
+from services.core.seal import Seal
+
+_NOW = "local t = redis.call('TIME'); local now = tonumber(t[1]) + tonumber(t[2]) / 1000000; "
+
+_RECORD = """
+local function record(id, task, queue, payload, lease)
+  if redis.call('EXISTS', 'brb:job:' .. id, 'brb:job:done:' .. id) > 0 then return 0 end
+  redis.call('HSET', 'brb:job:' .. id, 'task', task, 'queue', queue, 'payload', payload, 'attempts', 0, 'added', now)
+  redis.call('ZADD', 'brb:jobs:due:' .. queue, now + lease, id)
+  redis.call('ZADD', 'brb:jobs:added:' .. queue, now, id)
+  return 1
+end
+local function drop(id, queue)
+  redis.call('DEL', 'brb:job:' .. id)
+  redis.call('ZREM', 'brb:jobs:due:' .. queue, id)
+  redis.call('ZREM', 'brb:jobs:added:' .. queue, id)
+end
+"""
+
+# ARGV: lease, then (id, task, queue, payload) for each job. Returns the ids that are new.
+_ADD = (
+    _NOW
+    + _RECORD
+    + """
+local new = {}
+for i = 2, #ARGV, 4 do
+  if record(ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3], tonumber(ARGV[1])) == 1 then new[#new+1] = ARGV[i] end
+end
+return new
+"""
+)
+
+# ARGV: id, token, lease. Returns task, payload, attempt.
+_CLAIM = (
+    _NOW
+    + """
+local key = 'brb:job:' .. ARGV[1]
+local job = redis.call('HMGET', key, 'task', 'payload', 'until', 'died', 'queue')
+if not job[1] or job[4] or (job[3] and tonumber(job[3]) > now) then return nil end
+local until_ = now + tonumber(ARGV[3])
+redis.call('HSET', key, 'token', ARGV[2], 'until', until_)
+redis.call('ZADD', 'brb:jobs:due:' .. job[5], until_, ARGV[1])
+return {job[1], job[2], redis.call('HINCRBY', key, 'attempts', 1)}
+"""
+)
+
+# ARGV: id, token, lease.
+_EXTEND = (
+    _NOW
+    + """
+local key = 'brb:job:' .. ARGV[1]
+if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
+local until_ = now + tonumber(ARGV[3])
+redis.call('HSET', key, 'until', until_)
+redis.call('ZADD', 'brb:jobs:due:' .. redis.call('HGET', key, 'queue'), until_, ARGV[1])
+return 1
+"""
+)
+
+# ARGV: id, token, lease, seconds to remember it as done, then the jobs that follow, as in _ADD.
+_FINISH = (
+    _NOW
+    + _RECORD
+    + """
+local key = 'brb:job:' .. ARGV[1]
+if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
+drop(ARGV[1], redis.call('HGET', key, 'queue'))
+redis.call('SET', 'brb:job:done:' .. ARGV[1], '', 'EX', tonumber(ARGV[4]))
+for i = 5, #ARGV, 4 do record(ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3], tonumber(ARGV[3])) end
+return 1
+"""
+)
+
+# ARGV: id, token, delay, "1" if the attempt counts.
+_POSTPONE = (
+    _NOW
+    + """
+local key = 'brb:job:' .. ARGV[1]
+if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
+redis.call('HDEL', key, 'token', 'until')
+if ARGV[4] == '0' then redis.call('HINCRBY', key, 'attempts', -1) end
+redis.call('ZADD', 'brb:jobs:due:' .. redis.call('HGET', key, 'queue'), now + tonumber(ARGV[3]), ARGV[1])
+return 1
+"""
+)
+
+# ARGV: id, token, error.
+_BURY = (
+    _NOW
+    + """
+local key = 'brb:job:' .. ARGV[1]
+if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
+local queue = redis.call('HGET', key, 'queue')
+redis.call('HDEL', key, 'token', 'until')
+redis.call('HSET', key, 'error', ARGV[3], 'died', now)
+redis.call('ZREM', 'brb:jobs:due:' .. queue, ARGV[1])
+redis.call('ZREM', 'brb:jobs:added:' .. queue, ARGV[1])
+redis.call('ZADD', 'brb:jobs:dead', now, ARGV[1])
+return 1
+"""
+)
+
+# ARGV: limit, lease (until it is looked at again), then the queues. Returns id, task, id, task, ...
+_OVERDUE = (
+    _NOW
+    + """
+local out = {}
+for i = 3, #ARGV do
+  local due = 'brb:jobs:due:' .. ARGV[i]
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))) do
+    local task = redis.call('HGET', 'brb:job:' .. id, 'task')
+    if task then
+      redis.call('ZADD', due, now + tonumber(ARGV[2]), id)
+      out[#out+1] = id
+      out[#out+1] = task
+    else
+      redis.call('ZREM', due, id)
+      redis.call('ZREM', 'brb:jobs:added:' .. ARGV[i], id)
+    end
+  end
+end
+return out
+"""
+)
+
+# ARGV: id. Returns its task.
+_REVIVE = (
+    _NOW
+    + """
+local key = 'brb:job:' .. ARGV[1]
+if redis.call('ZREM', 'brb:jobs:dead', ARGV[1]) == 0 then return nil end
+redis.call('HDEL', key, 'error', 'died')
+redis.call('HSET', key, 'attempts', 0)
+local queue = redis.call('HGET', key, 'queue')
+redis.call('ZADD', 'brb:jobs:due:' .. queue, now, ARGV[1])
+redis.call('ZADD', 'brb:jobs:added:' .. queue, tonumber(redis.call('HGET', key, 'added')), ARGV[1])
+return redis.call('HGET', key, 'task')
+"""
+)
+
+# ARGV: the queues. Returns depth, age in seconds (as text), depth, age, ...
+_DEPTHS = (
+    _NOW
+    + """
+local out = {}
+for i = 1, #ARGV do
+  local added = 'brb:jobs:added:' .. ARGV[i]
+  local oldest = redis.call('ZRANGE', added, 0, 0, 'WITHSCORES')
+  out[#out+1] = redis.call('ZCARD', added)
+  out[#out+1] = tostring(oldest[2] and math.max(0, now - tonumber(oldest[2])) or 0)
+end
+return out
+"""
+)
+
+
+_SCRIPTS = {
+    "add": _ADD,
+    "claim": _CLAIM,
+    "extend": _EXTEND,
+    "finish": _FINISH,
+    "postpone": _POSTPONE,
+    "bury": _BURY,
+    "overdue": _OVERDUE,
+    "revive": _REVIVE,
+    "depths": _DEPTHS,
+}
+
+
+class RedisJobBook:
+    """`ports.JobBook` in Redis (AOF on). Payloads are sealed."""
+
+    def __init__(self, client: redis.Redis, seal: Seal, *, lease_seconds: float, done_seconds: float) -> None:
+        self._client = client
+        self._seal = seal
+        self._lease = lease_seconds
+        self._done = int(done_seconds)
+        self._scripts = {name: client.register_script(text) for name, text in _SCRIPTS.items()}
+
+    def add(self, jobs: Sequence[messages.Job]) -> list[str]:
+        return [i.decode() for i in self._call("add", self._lease, *self._rows(jobs))]
+
+    def claim(self, job_id: str) -> ports.Claim | None:
+        token = uuid.uuid4().hex
+        found = self._call("claim", job_id, token, self._lease)
+        if found is None:
+            return None
+        try:
+            task = messages.Task(found[0].decode())
+            payload = messages.decode(task, self._seal.open(found[1]))
+        except (errors.Permanent, ValueError, msgspec.ValidationError) as error:
+            self._call("bury", job_id, token, f"unreadable: {type(error).__name__}: was BRB_SECRET_KEY or secret.key changed?")
+            return None
+        return ports.Claim(messages.Job(id=job_id, task=task, payload=payload), token, int(found[2]))
+
+    def extend(self, claim: ports.Claim) -> bool:
+        return bool(self._call("extend", claim.job.id, claim.token, self._lease))
+
+    def finish(self, claim: ports.Claim, then: Sequence[messages.Job] = ()) -> bool:
+        return bool(self._call("finish", claim.job.id, claim.token, self._lease, self._done, *self._rows(then)))
+
+    def postpone(self, claim: ports.Claim, delay_seconds: float, *, counted: bool) -> None:
+        self._call("postpone", claim.job.id, claim.token, delay_seconds, "1" if counted else "0")
+
+    def bury(self, claim: ports.Claim, error: str) -> None:
+        self._call("bury", claim.job.id, claim.token, error)
+
+    def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
+        flat = [i.decode() for i in self._call("overdue", limit, self._lease, *messages.Queue)]
+        return [(job_id, messages.Task(task)) for job_id, task in zip(flat[::2], flat[1::2], strict=True)]
+
+    def dead(self, limit: int = 100) -> list[ports.Dead]:
+        with translated():
+            found: list[Any] = list(self._client.zrevrange("brb:jobs:dead", 0, limit - 1))
+            ids = [i.decode() for i in found]
+            rows: list[Any] = [self._client.hmget(f"brb:job:{i}", "task", "attempts", "error", "died") for i in ids]
+        return [
+            ports.Dead(id=i, task=messages.Task(task.decode()), attempts=int(attempts), error=error.decode(), died_at=float(died))
+            for i, (task, attempts, error, died) in zip(ids, rows, strict=True)
+            if task is not None
+        ]
+
+    def revive(self, job_id: str) -> messages.Task | None:
+        task = self._call("revive", job_id)
+        return messages.Task(task.decode()) if task else None
+
+    def pending(self) -> Mapping[messages.Queue, int]:
+        return {queue: int(depth) for queue, depth in zip(messages.Queue, self._depths()[::2], strict=True)}
+
+    def oldest_seconds(self) -> Mapping[messages.Queue, float]:
+        return {queue: float(age) for queue, age in zip(messages.Queue, self._depths()[1::2], strict=True)}
+
+    def ping(self) -> None:
+        with translated():
+            self._client.ping()
+
+    def _depths(self) -> list[Any]:
+        return list(self._call("depths", *messages.Queue))
+
+    def _rows(self, jobs: Sequence[messages.Job]) -> list[str | bytes]:
+        return [
+            field
+            for job in jobs
+            for field in (job.id, str(job.task), str(messages.QUEUE_OF[job.task]), self._seal.close(messages.encode(job.payload)))
+        ]
+
+    def _call(self, name: str, *args: str | bytes | float) -> Any:
+        with translated():
+            return self._scripts[name](args=args)

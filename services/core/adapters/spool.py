@@ -1,0 +1,104 @@
+"""Where jobs wait while Redis is away: a local SQLite file, payloads sealed, drained when Redis is back."""
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from services.core import errors, jobs, messages, ports, telemetry
+from services.core.seal import Seal
+
+_log = structlog.get_logger()
+_BATCH = 100
+
+
+class Spool:
+    """A durable first-in first-out of jobs. Thread-safe; one process owns the file at a time (SQLite locks it otherwise)."""
+
+    def __init__(self, path: Path, seal: Seal) -> None:
+        self._seal = seal
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("PRAGMA secure_delete=ON")
+        self._db.execute("CREATE TABLE IF NOT EXISTS jobs (n INTEGER PRIMARY KEY, id TEXT UNIQUE, task TEXT NOT NULL, payload BLOB NOT NULL)")
+
+    def put(self, added: Sequence[messages.Job]) -> None:
+        rows = [(job.id, str(job.task), self._seal.close(messages.encode(job.payload))) for job in added]
+        with self._lock:
+            self._db.executemany("INSERT OR IGNORE INTO jobs (id, task, payload) VALUES (?, ?, ?)", rows)
+
+    def peek(self, limit: int = _BATCH) -> list[messages.Job]:
+        """The oldest jobs, which stay."""
+        with self._lock:
+            rows = self._db.execute("SELECT id, task, payload FROM jobs ORDER BY n LIMIT ?", (limit,)).fetchall()
+        return [messages.Job(i, messages.Task(task), messages.decode(messages.Task(task), self._seal.open(payload))) for i, task, payload in rows]
+
+    def remove(self, done: Sequence[messages.Job]) -> None:
+        with self._lock:
+            self._db.executemany("DELETE FROM jobs WHERE id = ?", [(job.id,) for job in done])
+
+    def __len__(self) -> int:
+        with self._lock:
+            return int(self._db.execute("SELECT count(*) FROM jobs").fetchone()[0])
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+
+class Intake:
+    """Takes jobs in, whatever the state of Redis: recorded and published, else spooled and drained later by its own thread."""
+
+    def __init__(self, book: ports.JobBook, publish: jobs.Publish, spool: Spool, *, drain_every_seconds: float = 1.0) -> None:
+        self._book = book
+        self._publish = publish
+        self._spool = spool
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._drain_forever, args=(drain_every_seconds,), name="drain-spool", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+        self._spool.close()
+
+    def enqueue(self, added: Sequence[messages.Job]) -> None:
+        """Blocks for at most the timeouts of Redis; never raises because Redis is away."""
+        try:
+            self._record(added)
+        except errors.Unavailable:
+            self._spool.put(added)
+            telemetry.SPOOLED.set(len(self._spool))
+            _log.warning("jobs_spooled", count=len(added))
+
+    def drain(self) -> int:
+        """Move what is spooled to Redis; how many jobs. Raises `errors.Unavailable` when Redis is still away."""
+        moved = 0
+        while waiting := self._spool.peek():
+            self._record(waiting)
+            self._spool.remove(waiting)
+            moved += len(waiting)
+        telemetry.SPOOLED.set(0)
+        return moved
+
+    def _record(self, added: Sequence[messages.Job]) -> None:
+        new = set(self._book.add(added))
+        for job in added:
+            if job.id in new:
+                self._publish(job.id, job.task)
+
+    def _drain_forever(self, every_seconds: float) -> None:
+        while not self._stop.wait(every_seconds):
+            try:
+                if moved := self.drain():
+                    _log.info("spool_drained", count=moved)
+            except errors.Unavailable:
+                continue
+            except Exception as error:
+                _log.error("spool_drain_failed", exc_info=error)

@@ -1,0 +1,105 @@
+"""How a durable job is run: claim, do, finish or give back. Shared by every service that consumes a queue. See docs/adr/0002."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import structlog
+
+from services.core import errors, messages, ports, telemetry
+
+MAX_ATTEMPTS = 5
+_AWAY_SECONDS = 5.0  # how long to leave a dependency alone that does not answer
+_log = structlog.get_logger()
+
+Handler = Callable[[messages.Payload], Sequence[messages.Job]]
+"""Does the work of one payload (idempotent) and names the jobs that follow from it."""
+
+Publish = Callable[[str, messages.Task], None]
+
+
+def backoff_seconds(attempt: int) -> float:
+    """Delay before the next attempt: 2, 4, 8, ... at most 60 seconds."""
+    return min(60.0, 2.0**attempt)
+
+
+def run(job_id: str, handle: Handler, *, book: ports.JobBook, publish: Publish, lease_seconds: float) -> str:
+    """Run one job if it is there and free. Returns the outcome, a label of `brb_task_seconds`.
+
+    A job is done once in effect: `handle` is idempotent, and its record goes, and what follows is recorded, in one step.
+    """
+    claim = book.claim(job_id)
+    if claim is None:
+        return "gone"
+    started = time.monotonic()
+    outcome = _attempt(claim, handle, book, publish, lease_seconds)
+    telemetry.TASKS.labels(claim.job.task, outcome).observe(time.monotonic() - started)
+    return outcome
+
+
+def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: Publish, lease_seconds: float) -> str:
+    log = _log.bind(job=claim.job.id, task=str(claim.job.task), attempt=claim.attempt)
+    if claim.attempt > MAX_ATTEMPTS:  # its earlier attempts ended without a word: the process was killed
+        book.bury(claim, "Killed: the process ended in every attempt")
+        log.error("job_dead", error="Killed")
+        return "dead"
+    try:
+        with _kept(book, claim, lease_seconds):
+            then = handle(claim.job.payload)
+    except errors.Unavailable as error:
+        book.postpone(claim, _AWAY_SECONDS, counted=False)
+        log.warning("job_waits", dependency=error.dependency)
+        return "waiting"
+    except Exception as error:
+        return _failed(claim, error, book)
+    if not book.finish(claim, then):
+        log.warning("job_claim_lost")
+        return "lost"
+    for job in then:
+        publish(job.id, job.task)
+    return "done"
+
+
+def _failed(claim: ports.Claim, error: Exception, book: ports.JobBook) -> str:
+    log = _log.bind(job=claim.job.id, task=str(claim.job.task), attempt=claim.attempt)
+    if isinstance(error, errors.Permanent) or claim.attempt >= MAX_ATTEMPTS:
+        # The text of an unforeseen exception may quote the person: only its type is kept.
+        book.bury(claim, f"{type(error).__name__}: {error}" if isinstance(error, errors.BrbError) else type(error).__name__)
+        log.error("job_dead", exc_info=error)
+        return "dead"
+    book.postpone(claim, backoff_seconds(claim.attempt), counted=True)
+    log.warning("job_failed", exc_info=error)
+    return "failed"
+
+
+@contextmanager
+def _kept(book: ports.JobBook, claim: ports.Claim, lease_seconds: float) -> Iterator[None]:
+    """Extend the lease while the work goes on, so that only a dead worker's job is taken by another."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(lease_seconds / 3):
+            try:
+                if not book.extend(claim):
+                    return
+            except errors.Unavailable:
+                continue
+
+    thread = threading.Thread(target=beat, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def reconcile(book: ports.JobBook, publish: Publish) -> int:
+    """Publish again the ids of jobs that are due and that nobody holds; how many."""
+    overdue = book.overdue()
+    for job_id, task in overdue:
+        publish(job_id, task)
+    if overdue:
+        _log.info("jobs_republished", count=len(overdue))
+    return len(overdue)

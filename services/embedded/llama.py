@@ -1,0 +1,51 @@
+"""llama.cpp's own server, out of the xllamacpp wheel, as a process: `python -m services.embedded.llama --model FILE --socket PATH`."""
+
+import argparse
+import os
+import signal
+import threading
+from pathlib import Path
+
+
+def serve(model: Path, socket: Path, *, max_tokens: int, threads: int) -> None:
+    """Serve /v1/embeddings on a unix socket until SIGTERM or SIGINT. One slot: batches of parallel slots were seen to corrupt embeddings."""
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(model)
+    params.embedding = True
+    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    params.n_ctx = params.n_batch = params.n_ubatch = max_tokens  # an embedding must fit in one physical batch
+    params.n_parallel = 1
+    params.n_gpu_layers = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.hostnames = [str(socket)]
+    params.ui = False
+    params.endpoint_slots = False
+    params.endpoint_metrics = True
+    params.offline = True
+    params.verbosity = 0
+    socket.unlink(missing_ok=True)
+    previous = os.umask(0o077)
+    server = xllamacpp.Server(params)
+    os.umask(previous)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    stop.wait()
+    del server
+    socket.unlink(missing_ok=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--socket", type=Path, required=True)
+    parser.add_argument("--max-tokens", type=int, default=512)
+    parser.add_argument("--threads", type=int, default=min(4, os.cpu_count() or 1))
+    options = parser.parse_args()
+    serve(options.model, options.socket, max_tokens=options.max_tokens, threads=options.threads)
+
+
+if __name__ == "__main__":
+    main()
