@@ -1,6 +1,7 @@
 """Every setting, typed, with units in names. The only reader of the environment (and of `.env` in the working directory)."""
 
 import hashlib
+import os
 import tempfile
 from pathlib import Path
 from typing import Literal, Self
@@ -123,3 +124,19 @@ def load(**overrides: object) -> Settings:
     except ValidationError as error:
         lines = [f"{'BRB_' + str(e['loc'][0]).upper() if e['loc'] else 'settings'}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors()]
         raise errors.SetupError("; ".join(lines)) from None
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The environment for a process of the same BRB, wherever it is started."""
+    return {
+        **os.environ,
+        "BRB_DATA_DIR": str(settings.data),
+        "PYTHONUNBUFFERED": "1",
+        # one math thread for each process: the pools of several libraries fight over the cores otherwise
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        # nothing may look for a model on a hub
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+    }

@@ -12,6 +12,7 @@ class Where(msgspec.Struct, frozen=True):
     """Filters beside the scope. None means any."""
 
     status: models.Status | None = models.Status.CURRENT
+    owner: str | None = None
     category: models.Category | None = None
     visibility: models.Visibility | None = None
     lineage: str | None = None
@@ -50,11 +51,16 @@ class MemoryStore(Protocol):
 
     def count(self, scope: models.Scope, where: Where = CURRENT) -> int: ...
 
-    def nearest(self, scope: models.Scope, vector: Sequence[float], *, limit: int, where: Where = CURRENT) -> list[models.Hit]:
-        """By cosine, best first. `Hit.score` is the cosine."""
+    def nearest(
+        self, scope: models.Scope, vector: Sequence[float], *, limit: int, where: Where = CURRENT, exact: bool = False
+    ) -> list[models.Hit]:
+        """By cosine, best first. `Hit.score` is the cosine. `exact` forbids an approximate index."""
 
     def lexical(self, scope: models.Scope, text: str, *, limit: int, where: Where = CURRENT) -> list[models.Hit]:
         """By BM25 (OR of the words, IDF), best first; memories that share no word are not returned."""
+
+    def touch(self, scope: models.Scope, ids: Sequence[str], at: float) -> None:
+        """Move `accessed_at` of those that the scope sees forward to `at`; nothing else of them changes."""
 
     def delete(self, scope: models.Scope, ids: Sequence[str]) -> int:
         """Erase those that the scope sees; how many there were."""

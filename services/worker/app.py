@@ -1,0 +1,58 @@
+"""Composition root of the worker: a Celery app for the `learn` queue, with the schedule of upkeep (beat)."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import structlog
+from celery import Celery, signals
+
+from services.core import config, jobs, messages, ports, redaction, seal, telemetry
+from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs
+from services.worker import tasks
+from services.worker.extraction import rules
+
+_RECONCILE_EVERY_SECONDS = 5.0
+_log = structlog.get_logger()
+
+
+def create_worker(settings: config.Settings) -> Celery:
+    """Nothing is loaded or connected yet: spaCy loads after the fork, in each process of the pool."""
+    app = celery_queue.create_celery(settings, "brb-worker")
+    app.conf.beat_schedule = {
+        "reconcile": {
+            "task": str(messages.Task.RECONCILE),
+            "schedule": _RECONCILE_EVERY_SECONDS,
+            "options": {"queue": str(messages.Queue.UPKEEP), "expires": _RECONCILE_EVERY_SECONDS},
+        }
+    }
+    app.conf.beat_scheduler = "celery.beat:Scheduler"  # one entry, idempotent: nothing to remember between runs
+    app.conf.beat_max_loop_interval = _RECONCILE_EVERY_SECONDS
+    publish = celery_queue.Publisher(app)
+    heartbeat.keep("worker", redis_client.connect(settings.redis_address, timeout_seconds=2), app)
+
+    @cache
+    def book() -> ports.JobBook:
+        client = redis_client.connect(settings.redis_address, timeout_seconds=5)
+        sealed = seal.Seal(seal.secret_of(settings))
+        return redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=settings.ledger_days * 86400)
+
+    @cache
+    def extractor() -> rules.RulesExtractor:
+        return rules.RulesExtractor(rules.load_nlp(settings.spacy_model))
+
+    def learn(payload: messages.Payload) -> Sequence[messages.Job]:
+        assert isinstance(payload, messages.LearnTurn)  # noqa: S101 - the book decodes by task
+        redactor = redaction.Redactor()
+        return tasks.learn_turn(payload, extractor=extractor(), redact=lambda text: redactor.redact(text).text)
+
+    @app.task(name=str(messages.Task.LEARN_TURN))
+    def learn_turn(job_id: str) -> str:
+        return jobs.run(job_id, learn, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
+
+    @signals.worker_process_init.connect(weak=False)
+    def warm(**_: object) -> None:
+        telemetry.configure_logging(settings.log_level)
+        extractor()
+        _log.info("worker_process_ready")
+
+    return app

@@ -1,0 +1,164 @@
+"""One suite over both job books: a job is done once in effect."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from services.core import messages, models, ports
+from services.core.adapters import in_memory_jobs, redis_client, redis_jobs
+from services.core.seal import Seal
+from tests.conftest import wait_until
+
+LEASE = 0.3
+MakeBook = Callable[[], ports.JobBook]
+
+
+@pytest.fixture(params=["memory", "redis"])
+def book(request: pytest.FixtureRequest) -> Iterator[ports.JobBook]:
+    if request.param == "memory":
+        yield in_memory_jobs.InMemoryJobBook(lease_seconds=LEASE)
+    else:
+        client = redis_client.connect(request.getfixturevalue("redis_address"), timeout_seconds=2)
+        yield redis_jobs.RedisJobBook(client, Seal("secret"), lease_seconds=LEASE, done_seconds=60)
+        client.close()
+
+
+def learn(turn: str, words: str = "I use vim") -> messages.Job:
+    return messages.Job.of(messages.Task.LEARN_TURN, messages.LearnTurn(turn=turn, principal=models.LOCAL, said_at=1.0, words=words))
+
+
+def store(turn: str) -> messages.Job:
+    return messages.Job.of(messages.Task.STORE_FACTS, messages.StoreFacts(turn=turn, principal=models.LOCAL, said_at=1.0, facts=()))
+
+
+def claimed(book: ports.JobBook, job: messages.Job) -> ports.Claim:
+    claim = book.claim(job.id)
+    assert claim is not None
+    return claim
+
+
+def test_a_job_comes_back_as_it_was_recorded(book: ports.JobBook) -> None:
+    job = learn("t1", 'words with "quotes", ünïcode and \n lines')
+    assert book.add([job]) == [job.id]
+    claim = claimed(book, job)
+    assert claim.job == job
+    assert claim.attempt == 1
+
+
+def test_the_same_turn_is_recorded_once(book: ports.JobBook) -> None:
+    assert book.add([learn("t1"), learn("t1")]) == [learn("t1").id]
+    assert book.add([learn("t1")]) == []
+    assert book.pending()[messages.Queue.LEARN] == 1
+
+
+def test_a_job_that_was_done_is_not_recorded_again(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    assert book.finish(claimed(book, learn("t1")))
+    assert book.add([learn("t1")]) == []
+    assert book.claim(learn("t1").id) is None
+
+
+def test_only_one_worker_holds_a_job(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    claimed(book, learn("t1"))
+    assert book.claim(learn("t1").id) is None
+
+
+def test_the_job_of_a_dead_worker_is_free_after_its_lease(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    first = claimed(book, learn("t1"))
+    wait_until(lambda: book.overdue() == [(learn("t1").id, messages.Task.LEARN_TURN)])
+    second = claimed(book, learn("t1"))
+    assert second.attempt == 2
+    assert not book.finish(first, [store("t1")])
+    assert book.pending()[messages.Queue.INDEX] == 0
+    assert book.finish(second)
+
+
+def test_a_lease_that_is_extended_is_kept(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    claim = claimed(book, learn("t1"))
+    for _ in range(4):
+        time.sleep(LEASE / 3)
+        assert book.extend(claim)
+    assert book.claim(claim.job.id) is None
+    assert book.overdue() == []
+
+
+def test_a_lost_lease_cannot_be_extended(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    first = claimed(book, learn("t1"))
+    wait_until(lambda: book.claim(learn("t1").id) is not None)
+    assert not book.extend(first)
+
+
+def test_finishing_hands_over_to_the_next_job(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    assert book.finish(claimed(book, learn("t1")), [store("t1")])
+    assert book.pending() == {messages.Queue.LEARN: 0, messages.Queue.INDEX: 1, messages.Queue.UPKEEP: 0}
+    assert claimed(book, store("t1")).job == store("t1")
+
+
+def test_a_new_job_is_overdue_only_after_its_publication_had_time(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    assert book.overdue() == []
+    wait_until(lambda: book.overdue() == [(learn("t1").id, messages.Task.LEARN_TURN)])
+    assert book.overdue() == [], "it was just handed out"
+
+
+@pytest.mark.parametrize(("counted", "attempt"), [(True, 2), (False, 1)])
+def test_a_postponed_job_is_due_later(book: ports.JobBook, counted: bool, attempt: int) -> None:
+    book.add([learn("t1")])
+    book.postpone(claimed(book, learn("t1")), 0.2, counted=counted)
+    assert book.overdue() == []
+    wait_until(lambda: len(book.overdue()) == 1)
+    assert claimed(book, learn("t1")).attempt == attempt
+
+
+def test_a_dead_letter_is_seen_and_can_be_revived(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    book.bury(claimed(book, learn("t1")), "ValueError")
+    assert [(dead.id, dead.task, dead.attempts, dead.error) for dead in book.dead()] == [(learn("t1").id, messages.Task.LEARN_TURN, 1, "ValueError")]
+    assert book.claim(learn("t1").id) is None
+    assert book.pending()[messages.Queue.LEARN] == 0
+    assert book.revive(learn("t1").id) is messages.Task.LEARN_TURN
+    assert book.dead() == []
+    assert claimed(book, learn("t1")).attempt == 1
+
+
+def test_only_dead_letters_are_revived(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    assert book.revive(learn("t1").id) is None
+    assert book.revive("nothing") is None
+
+
+def test_depth_and_age_are_those_of_jobs_not_done(book: ports.JobBook) -> None:
+    assert book.oldest_seconds()[messages.Queue.LEARN] == 0
+    book.add([learn("t1"), learn("t2"), store("t3")])
+    assert book.pending() == {messages.Queue.LEARN: 2, messages.Queue.INDEX: 1, messages.Queue.UPKEEP: 0}
+    wait_until(lambda: book.oldest_seconds()[messages.Queue.LEARN] > 0.05)
+    claimed(book, learn("t1"))
+    assert book.pending()[messages.Queue.LEARN] == 2, "held is not done"
+
+
+def test_redis_holds_no_word_in_clear(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    book = redis_jobs.RedisJobBook(client, Seal("secret"), lease_seconds=LEASE, done_seconds=60)
+    book.add([learn("t1", "the launch code is zebra")])
+    assert b"zebra" not in b"".join(_everything(client))
+
+
+def test_a_job_sealed_with_another_key_becomes_a_dead_letter(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    redis_jobs.RedisJobBook(client, Seal("old"), lease_seconds=LEASE, done_seconds=60).add([learn("t1")])
+    book = redis_jobs.RedisJobBook(client, Seal("new"), lease_seconds=LEASE, done_seconds=60)
+    assert book.claim(learn("t1").id) is None
+    assert "BRB_SECRET_KEY" in book.dead()[0].error
+
+
+def _everything(client: redis.Redis) -> Iterator[bytes]:
+    for key in client.scan_iter():
+        yield key
+        yield client.dump(key)

@@ -1,0 +1,62 @@
+"""Jobs outlive an outage of Redis: spooled to disk, sealed, drained in order."""
+
+from pathlib import Path
+
+import pytest
+
+from services.core import errors, messages, models
+from services.core.adapters import redis_client, redis_jobs, spool
+from services.core.seal import Seal
+from tests.conftest import wait_until
+
+SEAL = Seal("secret")
+
+
+def learn(turn: str) -> messages.Job:
+    return messages.Job.of(messages.Task.LEARN_TURN, messages.LearnTurn(turn=turn, principal=models.LOCAL, said_at=1.0, words=f"zebra {turn}"))
+
+
+def book(address: str) -> redis_jobs.RedisJobBook:
+    return redis_jobs.RedisJobBook(redis_client.connect(address, timeout_seconds=1), SEAL, lease_seconds=15, done_seconds=60)
+
+
+def test_jobs_are_spooled_while_redis_is_away_and_drained_when_it_is_back(tmp_path: Path, redis_address: str) -> None:
+    published: list[str] = []
+    away = spool.Intake(book(f"unix://{tmp_path}/none.sock"), lambda *_: pytest.fail("nothing to publish to"), spool.Spool(tmp_path / "s", SEAL))
+    away.enqueue([learn("t1")])
+    away.enqueue([learn("t2"), learn("t1")])
+    with pytest.raises(errors.Unavailable):
+        away.drain()
+
+    kept = spool.Spool(tmp_path / "s", SEAL)
+    assert kept.peek() == [learn("t1"), learn("t2")]
+    back = spool.Intake(book(redis_address), lambda job, _: published.append(job), kept)
+    assert back.drain() == 2
+    assert published == [learn("t1").id, learn("t2").id]
+    assert len(kept) == 0
+    assert book(redis_address).pending()[messages.Queue.LEARN] == 2
+
+
+def test_draining_goes_on_by_itself(tmp_path: Path, redis_address: str) -> None:
+    waiting = spool.Spool(tmp_path / "s", SEAL)
+    waiting.put([learn(f"t{i}") for i in range(250)])
+    intake = spool.Intake(book(redis_address), lambda *_: None, waiting, drain_every_seconds=0.01)
+    intake.start()
+    wait_until(lambda: len(waiting) == 0)
+    intake.stop()
+    assert book(redis_address).pending()[messages.Queue.LEARN] == 250
+
+
+def test_the_spool_holds_no_word_in_clear(tmp_path: Path) -> None:
+    waiting = spool.Spool(tmp_path / "s", SEAL)
+    waiting.put([learn("t1")])
+    waiting.remove([])
+    assert b"zebra" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_job_that_is_known_already_is_not_published_twice(tmp_path: Path, redis_address: str) -> None:
+    published: list[str] = []
+    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), spool.Spool(tmp_path / "s", SEAL))
+    intake.enqueue([learn("t1")])
+    intake.enqueue([learn("t1")])
+    assert published == [learn("t1").id]

@@ -1,0 +1,64 @@
+"""Settings: what is refused, and with which words."""
+
+from pathlib import Path
+
+import pytest
+
+from services.core import config, errors
+
+
+@pytest.fixture(autouse=True)
+def _no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in __import__("os").environ if name.startswith("BRB_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("BRB_HOST", "0.0.0.0", "BRB_AUTH=off listens on loopback only"),
+        ("BRB_AUTH", "token", "BRB_AUTH=token is not there yet"),
+        ("BRB_PORT", "70000", "BRB_PORT: "),
+        ("BRB_PORT", "http", "BRB_PORT: "),
+        ("BRB_ANTHROPIC_URL", "api.anthropic.com", "BRB_ANTHROPIC_URL: must start with http"),
+        ("BRB_DEDUP_THRESHOLD", "2", "BRB_DEDUP_THRESHOLD: "),
+        ("BRB_LOG_LEVEL", "loud", "BRB_LOG_LEVEL: "),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(errors.SetupError) as caught:
+        config.load()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_dotenv_file_is_read_and_the_environment_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("BRB_PORT=4000\nBRB_MAX_MEMORIES=3\nOTHER=1\n")
+    monkeypatch.setenv("BRB_PORT", "5000")
+    settings = config.load()
+    assert (settings.port, settings.max_memories) == (5000, 3)
+
+
+def test_an_empty_value_means_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRB_REDIS_URL", "")
+    assert config.load().redis_url is None
+
+
+def test_secrets_are_masked_in_repr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRB_SECRET_KEY", "zebra")
+    monkeypatch.setenv("BRB_REDIS_URL", "redis://:zebra@host/0")
+    assert "zebra" not in repr(config.load())
+
+
+def test_sockets_move_out_of_a_folder_whose_path_is_too_long(tmp_path: Path) -> None:
+    short, long = config.Settings(data_dir=Path("/tmp/d")), config.Settings(data_dir=tmp_path / ("x" * 120))
+    assert short.run_dir == Path("/tmp/d/run")
+    assert len(str(long.redis_socket)) < 100
+    assert long.run_dir != config.Settings(data_dir=tmp_path / ("y" * 120)).run_dir
+
+
+@pytest.mark.parametrize(("host", "url"), [("127.0.0.1", "http://127.0.0.1:3000"), ("::1", "http://[::1]:3000")])
+def test_the_base_url_is_one_that_clients_can_use(host: str, url: str) -> None:
+    assert config.Settings(host=host).base_url == url
