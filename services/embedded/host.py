@@ -3,12 +3,12 @@
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import uvicorn
 
-from services.core import config, errors, model_lock, redaction, seal, telemetry
-from services.core.adapters import celery_queue, heartbeat, llama_cpp, qdrant_edge, redis_client, redis_jobs, redis_ledger, spool
+from services.core import config, errors, seal, telemetry
+from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs, redis_ledger, spool
+from services.embedded import vectors
 from services.indexer.app import Consumer, create_indexer
 from services.indexer.writing import Writer
 from services.proxy.app import create_app
@@ -23,7 +23,7 @@ _LEDGER_TIMEOUT_SECONDS = 0.3  # under the recall deadline
 
 def serve(settings: config.Settings) -> None:
     """Build everything, serve until SIGTERM or SIGINT, and take it down in order. `SetupError`, `WrongModel`: with the cure."""
-    store, embedder = open_store(settings), open_embedder(settings)
+    store, embedder = vectors.open_store(settings), vectors.open_embedder(settings)
     sealed = seal.Seal(seal.secret_of(settings))
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
     lifetime = settings.ledger_days * _DAY_SECONDS
@@ -51,8 +51,8 @@ def serve(settings: config.Settings) -> None:
         "worker": lambda: heartbeat.check("worker", client),
         "indexer": lambda: heartbeat.check("indexer", client),
     }
-    injection = Injection(parts, redact=lambda text: redaction.redact(text).text)
-    consumer = Consumer(indexer)
+    injection = Injection(parts)
+    consumer = Consumer(indexer, settings)
     relay = Relay(settings, injection)
     app = create_app(parts, relay, pings, spooled=lambda: len(waiting), on_startup=[relay.open], on_shutdown=[relay.close])
     consumer.start()
@@ -76,22 +76,6 @@ def serve(settings: config.Settings) -> None:
         consumer.stop()
         intake.stop()
         store.close()
-
-
-def open_store(settings: config.Settings) -> qdrant_edge.EdgeStore:
-    return qdrant_edge.EdgeStore(settings.store_dir, model=settings.embed_model, dimension=model_lock.embedding(settings).dimension)
-
-
-def open_embedder(settings: config.Settings) -> llama_cpp.LlamaCppEmbedder:
-    model = model_lock.embedding(settings)
-    where: str | Path = settings.embed_url or settings.llama_socket
-    return llama_cpp.LlamaCppEmbedder(
-        where,
-        model=settings.embed_model,
-        dimension=model.dimension,
-        prefixes={"query": model.query_prefix, "document": model.document_prefix},
-        max_tokens=model.max_tokens,
-    )
 
 
 def main() -> None:

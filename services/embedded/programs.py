@@ -108,11 +108,14 @@ def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
 
 
 def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
-    import httpx2
+    from services.embedded import vectors
+
+    embedder = vectors.open_embedder(settings)
 
     def ready() -> bool:
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(settings.llama_socket)), base_url="http://llama", timeout=1) as client:
-            return client.get("/health").status_code == 200
+        embedder.ping()
+        embedder.verify()  # parallel slots and wrong pooling have been seen to give wrong vectors without an error
+        return True
 
     return ready
 

@@ -217,6 +217,8 @@ class _Supervisor:
 def _is_ready(program: programs.Program) -> bool:
     try:
         return program.ready()
+    except errors.Permanent:
+        raise
     except Exception:  # whatever its client raises while it isn't up yet
         return False
 

@@ -18,7 +18,6 @@ def create_indexer(settings: config.Settings, *, writer: Writer, book: ports.Job
     """An app whose tasks write with `writer`. Nothing connects yet."""
     app = celery_queue.create_celery(settings, "brb-indexer")
     publish = celery_queue.Publisher(app)
-    heartbeat.keep("indexer", redis_client.connect(settings.redis_address, timeout_seconds=2), app)
 
     def store(payload: messages.Payload) -> tuple[messages.Job, ...]:
         assert isinstance(payload, messages.StoreFacts)  # noqa: S101 - the book decodes by task
@@ -46,8 +45,9 @@ def create_indexer(settings: config.Settings, *, writer: Writer, book: ports.Job
 class Consumer:
     """The consumer of the indexer's queues in a thread of this process, one task at a time: the Edge shard has one owner."""
 
-    def __init__(self, app: Celery) -> None:
+    def __init__(self, app: Celery, settings: config.Settings) -> None:
         self._app = app
+        self._ready = heartbeat.keeper("indexer", redis_client.connect(settings.redis_address, timeout_seconds=2))
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
 
@@ -78,5 +78,6 @@ class Consumer:
             without_gossip=True,
             without_mingle=True,
             loglevel="WARNING",
+            ready_callback=self._ready,
         )
         controller.start()

@@ -28,7 +28,7 @@ def create_worker(settings: config.Settings) -> Celery:
     app.conf.beat_scheduler = "celery.beat:Scheduler"  # one entry, idempotent: nothing to remember between runs
     app.conf.beat_max_loop_interval = _RECONCILE_EVERY_SECONDS
     publish = celery_queue.Publisher(app)
-    heartbeat.keep("worker", redis_client.connect(settings.redis_address, timeout_seconds=2), app)
+    keep_alive = heartbeat.keeper("worker", redis_client.connect(settings.redis_address, timeout_seconds=2))
 
     @cache
     def book() -> ports.JobBook:
@@ -48,6 +48,10 @@ def create_worker(settings: config.Settings) -> Celery:
     @app.task(name=str(messages.Task.LEARN_TURN))
     def learn_turn(job_id: str) -> str:
         return jobs.run(job_id, learn, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
+
+    @signals.worker_ready.connect(weak=False)
+    def ready(sender: object, **_: object) -> None:
+        keep_alive(sender)
 
     @signals.worker_process_init.connect(weak=False)
     def warm(**_: object) -> None:

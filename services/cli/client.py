@@ -1,0 +1,132 @@
+"""A thin client of BRB's HTTP API. Raises the errors of `core.errors`: the same tree on both sides of the wire."""
+
+import uuid
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
+
+import httpx2
+import msgspec
+
+from services.cli import exits
+from services.core import api, errors
+
+_TIMEOUT_SECONDS = 15.0
+_SHORTEST_PREFIX = 4
+T = TypeVar("T")
+
+_KINDS: dict[str, type[errors.BrbError]] = {
+    "bad_input": errors.BadInput,
+    "denied": errors.Denied,
+    "not_found": errors.NotFound,
+    "unavailable": errors.Transient,
+}
+
+
+class Client:
+    def __init__(self, base_url: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+        self.base_url = base_url
+        # Proxy variables of the environment are for the way out, not for loopback.
+        self._http = httpx2.Client(base_url=base_url, timeout=timeout_seconds, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._http.close()
+
+    def memories(self, *, limit: int, offset: int = 0, status: str = "current", category: str | None = None, whose: str = "all") -> api.Memories:
+        params: dict[str, str | int] = {"limit": limit, "offset": offset, "status": status, "scope": whose}
+        return self._call("GET", "/memories", api.Memories, params=params | ({"category": category} if category else {}))
+
+    def search(self, query: str, *, mode: str, limit: int | None = None) -> api.Recalled:
+        params: dict[str, str | int] = {"q": query, "mode": mode}
+        return self._call("GET", "/memories/search", api.Recalled, params=params | ({} if limit is None else {"limit": limit}))
+
+    def recall(self, ask: api.Ask) -> api.Recalled:
+        return self._call("POST", "/recall", api.Recalled, body=ask)
+
+    def memory(self, memory_id: str) -> api.Memory:
+        return self._call("GET", f"/memories/{memory_id}", api.Memory)
+
+    def history(self, memory_id: str) -> api.Lineage:
+        return self._call("GET", f"/memories/{memory_id}/history", api.Lineage)
+
+    def edit(self, memory_id: str, change: api.Edit) -> api.Memory:
+        return self._call("PATCH", f"/memories/{memory_id}", api.Memory, body=change)
+
+    def forget(self, memory_id: str) -> api.Receipt:
+        return self._call("DELETE", f"/memories/{memory_id}", api.Receipt)
+
+    def health(self) -> api.Health:
+        return self._call("GET", "/health", api.Health)
+
+    def jobs(self) -> api.Jobs:
+        return self._call("GET", "/jobs", api.Jobs)
+
+    def dead_jobs(self, limit: int = api.LARGEST_PAGE) -> api.DeadJobs:
+        return self._call("GET", "/jobs/dead", api.DeadJobs, params={"limit": limit})
+
+    def retry(self, job_id: str) -> api.Retried:
+        return self._call("POST", f"/jobs/{job_id}/retry", api.Retried)
+
+    def probe(self) -> int:
+        """Status of the clients' connection probe, which the relay answers itself."""
+        return self._send("HEAD", "/api/hello").status_code
+
+    def resolve(self, prefix: str) -> str:
+        """The one id that starts so; a whole id is taken as it is."""
+        wanted = prefix.strip().lower()
+        if _is_uuid(wanted):
+            return wanted
+        if len(wanted) < _SHORTEST_PREFIX or set(wanted) - set("0123456789abcdef-"):
+            raise errors.BadInput(f"{prefix!r} is not the id of a memory, nor the first {_SHORTEST_PREFIX} or more characters of one")
+        matching = [memory.id for memory in self._all() if memory.id.startswith(wanted)]
+        if not matching:
+            raise errors.NotFound(f"no memory has an id that starts with {prefix}")
+        if len(matching) > 1:
+            raise errors.BadInput(f"{len(matching)} memories have ids that start with {prefix}: give more characters")
+        return matching[0]
+
+    def _all(self) -> Iterator[api.Memory]:
+        offset = 0
+        while batch := self.memories(limit=api.LARGEST_PAGE, offset=offset, status="all").memories:
+            yield from batch
+            offset += len(batch)
+
+    def _call(self, method: str, path: str, answer: type[T], *, params: dict[str, str | int] | None = None, body: msgspec.Struct | None = None) -> T:
+        response = self._send(method, path, params=params, content=None if body is None else msgspec.json.encode(body))
+        if response.is_error:
+            self._fail(response)
+        try:
+            return msgspec.json.decode(response.content, type=answer)
+        except msgspec.DecodeError:
+            self._stranger()
+
+    def _send(self, method: str, path: str, **extra: Any) -> httpx2.Response:
+        headers = {"content-type": "application/json"} if extra.get("content") else {}
+        try:
+            return self._http.request(method, path, headers=headers, **extra)
+        except httpx2.ConnectError:
+            raise exits.NotRunning(f"BRB is not running at {self.base_url}: start it with `make up` or `brb up`") from None
+        except httpx2.TimeoutException:
+            raise errors.Transient(f"BRB at {self.base_url} does not answer in time: see `brb doctor`") from None
+        except (httpx2.RemoteProtocolError, httpx2.NetworkError):
+            self._stranger()
+
+    def _fail(self, response: httpx2.Response) -> NoReturn:
+        try:
+            trouble = msgspec.json.decode(response.content, type=api.Problem).error
+        except msgspec.DecodeError:
+            self._stranger()
+        raise _KINDS.get(trouble.type, errors.BrbError)(trouble.message)
+
+    def _stranger(self) -> NoReturn:
+        raise errors.SetupError(f"another program than BRB answers at {self.base_url}: stop it, or set BRB_PORT to a free port")
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

@@ -1,0 +1,90 @@
+"""The embedded part, looked up by name when a command needs it: the client alone installs and starts without its servers."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from services.core import errors
+
+if TYPE_CHECKING:
+    from services.core import config
+
+Say = Callable[[str], None]
+Progress = Callable[[str, float], None]
+
+
+class Running(Protocol):
+    """A BRB that the supervisor runs."""
+
+    @property
+    def base_url(self) -> str: ...
+
+    @property
+    def data_dir(self) -> str: ...
+
+    @property
+    def processes(self) -> Mapping[str, int]: ...
+
+
+class Supervisor(Protocol):
+    def up(self, settings: "config.Settings", *, say: Say, progress: Progress, ready: Callable[[Running], None]) -> None: ...
+
+    def up_detached(self, settings: "config.Settings", *, say: Say) -> Running: ...
+
+    def down(self, settings: "config.Settings") -> bool: ...
+
+    def state(self, settings: "config.Settings") -> Running | None: ...
+
+
+class Models(Protocol):
+    def ensure(self, settings: "config.Settings", progress: Progress) -> Mapping[str, Path]: ...
+
+    def verify(self, settings: "config.Settings") -> Mapping[str, Path]: ...
+
+
+class Demo(Protocol):
+    def run(self, settings: "config.Settings", *, as_json: bool) -> int: ...
+
+
+class Report(Protocol):
+    """A measurement, and the same as a table for people."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+
+class Bench(Protocol):
+    def run(self, name: Literal["relay", "store"], *, quick: bool, thorough: bool, progress: Progress) -> Report: ...
+
+
+def supervisor() -> Supervisor:
+    return cast(Supervisor, _module("supervisor"))
+
+
+def models() -> Models:
+    return cast(Models, _module("models"))
+
+
+def demo() -> Demo:
+    return cast(Demo, _module("demo"))
+
+
+def bench() -> Bench:
+    return cast(Bench, _module("bench"))
+
+
+def _module(name: str) -> object:
+    try:
+        return importlib.import_module(f"services.embedded.{name}")
+    except ModuleNotFoundError as error:
+        raise errors.SetupError(f"this needs the embedded part ({error.name} is missing): run `make setup`, or pip install 'brb[embedded]'") from None

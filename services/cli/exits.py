@@ -1,0 +1,16 @@
+"""Exit statuses: what a failed command tells the shell."""
+
+from services.core import errors
+
+
+class NotRunning(errors.Transient):
+    """Nobody answers at the configured address."""
+
+
+def status_of(error: errors.BrbError) -> int:
+    """1 failed, 2 wrong usage, 3 BRB is not running, 4 no such memory or job."""
+    if isinstance(error, errors.BadInput):
+        return 2
+    if isinstance(error, NotRunning):
+        return 3
+    return 4 if isinstance(error, errors.NotFound) else 1

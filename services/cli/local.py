@@ -1,0 +1,106 @@
+"""`brb up|down|demo`: BRB on this machine."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import msgspec
+import typer
+
+from services.cli import embedded, options, output
+
+
+class Started(msgspec.Struct, frozen=True):
+    base_url: str
+    data_dir: str
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    was_running: bool
+
+
+def up(
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Come back when it is ready; it goes on in the background.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", hidden=True)] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Start BRB on this machine: Redis, llama.cpp, the worker and the proxy. Ctrl-C stops all of it."""
+    from services.core import config
+
+    settings = config.load()
+    supervisor = embedded.supervisor()
+    if detach:
+        running = supervisor.up_detached(settings, say=output.note)
+        return _greet(running, as_json=as_json, detached=True)
+    with steps(plain=plain) as (say, progress):
+        supervisor.up(settings, say=say, progress=progress, ready=lambda running: _greet(running, as_json=as_json, detached=False))
+
+
+def down(as_json: options.Json = False) -> None:
+    """Stop the BRB of this data folder."""
+    from services.core import config
+
+    stopped = Stopped(embedded.supervisor().down(config.load()))
+    if as_json:
+        return output.json(stopped)
+    output.line("BRB is stopped" if stopped.was_running else "BRB was not running")
+
+
+def demo(as_json: options.Json = False) -> None:
+    """Show the main job in two conversations, with no API key and no network."""
+    from services.core import config
+
+    if status := embedded.demo().run(config.load(), as_json=as_json):
+        raise typer.Exit(status)
+
+
+@contextlib.contextmanager
+def steps(*, plain: bool) -> Iterator[tuple[embedded.Say, embedded.Progress]]:
+    """How a long piece of work tells of itself on stderr: bars on a terminal, else one line for each new step."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+
+    console = Console(stderr=True, highlight=False)
+    if plain or not console.is_terminal:
+        yield _say, _lines()
+        return
+    with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(what: str, share: float) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=1.0)
+            bars.update(tasks[what], completed=share)
+
+        yield (lambda text: bars.console.print(text, markup=False)), progress
+
+
+def _lines() -> embedded.Progress:
+    told: set[str] = set()
+
+    def progress(what: str, _share: float) -> None:
+        if what not in told:
+            told.add(what)
+            _say(what)
+
+    return progress
+
+
+def _say(text: str) -> None:
+    output.note(text)
+    sys.stderr.flush()
+
+
+def _greet(running: embedded.Running, *, as_json: bool, detached: bool) -> None:
+    if as_json:
+        output.json(Started(running.base_url, running.data_dir))
+        return
+    say: Callable[[str], None] = output.line
+    say(f"BRB is ready at {running.base_url}; its data is in {running.data_dir}")
+    say("Point a client at it:")
+    say(f"  Claude Code    ANTHROPIC_BASE_URL={running.base_url} claude")
+    say(f'  Python SDK     anthropic.Anthropic(base_url="{running.base_url}")')
+    say("Look at what it remembers: brb memories list. How it is: brb status.")
+    say("Stop it: brb down (or make down)." if detached else "Stop it: Ctrl-C.")
+    sys.stdout.flush()

@@ -1,0 +1,158 @@
+"""`brb memories`: look at what is remembered, correct it, erase it."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from services.cli import options, output
+from services.core import api, errors, models
+
+if TYPE_CHECKING:
+    from services.cli.client import Client
+
+_PAGE = 20
+
+
+def listed(
+    limit: Annotated[int, typer.Option(min=1, max=api.LARGEST_PAGE, help="How many.")] = _PAGE,
+    offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
+    status: Annotated[Literal["current", "superseded", "all"], typer.Option(help="Which versions.")] = "current",
+    category: Annotated[models.Category | None, typer.Option(help="Only this kind.")] = None,
+    scope: Annotated[Literal["private", "team", "all"], typer.Option(help="Whose.")] = "all",
+    as_json: options.Json = False,
+) -> None:
+    """List memories, newest first."""
+    with options.connected() as brb:
+        page = brb.memories(limit=limit, offset=offset, status=status, category=category, whose=scope)
+    if as_json:
+        return output.json(page)
+    _rows(page.memories)
+    if not page.memories:
+        output.note("nothing is remembered" if page.total == 0 else f"there are {page.total}: --offset is past the end")
+    elif page.total > offset + len(page.memories):
+        output.note(f"{offset + 1} to {offset + len(page.memories)} of {page.total}: see more with --offset {offset + len(page.memories)}")
+
+
+def searched(
+    query: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to look for.")],
+    mode: Annotated[api.Mode, typer.Option(help="By meaning, by words, or both.")] = "hybrid",
+    limit: Annotated[int | None, typer.Option(min=1, max=100, help="How many at most.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Search the memories of all projects, best first."""
+    with options.connected() as brb:
+        result = brb.search(" ".join(query), mode=mode, limit=limit)
+    if as_json:
+        return output.json(result)
+    for notice in result.notices:
+        output.note(notice)
+    rows = [[output.short_id(m), f"{m.score:.2f}", m.category, output.day(m.said_at), m.text] for m in result.memories]
+    output.table(["id", "#score", "category", "said", "text"], rows)
+    if not rows:
+        output.note("nothing found")
+
+
+def shown(memory_id: options.MemoryId, as_json: options.Json = False) -> None:
+    """Show one memory with the words that prove it."""
+    with options.connected() as brb:
+        memory = brb.memory(brb.resolve(memory_id))
+    if as_json:
+        return output.json(memory)
+    output.line(memory.text)
+    rows = [[name, value] for name, value in _facts(memory) if value]
+    output.table(["", ""], rows)
+    for evidence in memory.evidence:
+        output.line(f"“{evidence.quote}” — said {output.minute(evidence.said_at)}")
+
+
+def history(memory_id: options.MemoryId, as_json: options.Json = False) -> None:
+    """Show every version of a memory, newest first."""
+    with options.connected() as brb:
+        lineage = brb.history(brb.resolve(memory_id))
+    if as_json:
+        return output.json(lineage)
+    rows = [
+        [output.short_id(m), m.status, output.minute(m.said_at), output.minute(m.valid_to) if m.valid_to else "", m.text] for m in lineage.memories
+    ]
+    output.table(["id", "status", "said", "valid until", "text"], rows)
+
+
+def edited(
+    memory_id: options.MemoryId,
+    text: Annotated[str | None, typer.Option(help="What it says from now on.")] = None,
+    category: Annotated[models.Category | None, typer.Option(help="What kind it is from now on.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Correct a memory; what it said stays in its history. Without options it asks."""
+    if text is None and category is None and not output.is_interactive():
+        raise errors.BadInput("nothing to change: give --text, --category or both")
+    with options.connected() as brb:
+        whole = brb.resolve(memory_id)
+        if text is None and category is None:
+            text = _asked(brb.memory(whole))
+        memory = brb.edit(whole, api.Edit(text=text, category=category))
+    if as_json:
+        return output.json(memory)
+    _rows([memory])
+
+
+def forgotten(
+    memory_ids: options.MemoryIds,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Erase memories with their whole history, for good. Asks first on a terminal."""
+    with options.connected() as brb:
+        wanted = [brb.memory(whole) for whole in dict.fromkeys(map(brb.resolve, memory_ids))]
+        if not yes and output.is_interactive():
+            _rows(wanted)
+            if not typer.confirm(f"Erase {'this memory' if len(wanted) == 1 else f'these {len(wanted)} memories'} for good?"):
+                raise typer.Exit(1)
+        receipts = _erased(brb, wanted)
+    if as_json:
+        return output.json(receipts)
+    for receipt in receipts:
+        output.line(f"{receipt.id} forgotten: {_counted(receipt.deleted, 'version')}, {_counted(receipt.ledger, 'inserted block')}")
+
+
+def _erased(brb: "Client", wanted: list[api.Memory]) -> list[api.Receipt]:
+    """Two versions of one memory are erased by the first."""
+    receipts: list[api.Receipt] = []
+    gone: set[str] = set()
+    for memory in wanted:
+        if memory.lineage not in gone:
+            receipts.append(brb.forget(memory.id))
+            gone.add(memory.lineage)
+    return receipts
+
+
+def _asked(memory: api.Memory) -> str:
+    text = str(typer.prompt("What it says from now on", default=memory.text)).strip()
+    if text == memory.text:
+        raise errors.BadInput("nothing was changed")
+    return text
+
+
+def _rows(memories: list[api.Memory] | tuple[api.Memory, ...]) -> None:
+    rows = [[output.short_id(m), m.category, output.day(m.said_at), str(m.mentions), m.project, m.text] for m in memories]
+    output.table(["id", "category", "said", "#times", "project", "text"], rows)
+
+
+def _facts(memory: api.Memory) -> list[tuple[str, str]]:
+    return [
+        ("id", memory.id),
+        ("status", f"{memory.status}, {memory.visibility}"),
+        ("category", f"{memory.category} (confidence {memory.confidence:.2f})"),
+        ("about", ", ".join(filter(None, (memory.subject, memory.attribute, memory.value)))),
+        ("where", ", ".join(memory.qualifiers)),
+        ("project", memory.project),
+        ("said", f"{output.minute(memory.said_at)}, {_counted(memory.mentions, 'time')}"),
+        ("recalled", output.minute(memory.accessed_at)),
+        ("valid until", output.minute(memory.valid_to) if memory.valid_to else ""),
+        ("superseded by", memory.superseded_by),
+        ("supersedes", memory.supersedes),
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

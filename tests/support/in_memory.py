@@ -1,0 +1,62 @@
+"""A whole proxy's parts without anything outside the process, and memories to put in them."""
+
+import threading
+import uuid
+from pathlib import Path
+
+from services.core import config, messages, models, ports
+from services.core.adapters.in_memory_jobs import InMemoryJobBook
+from services.core.adapters.in_memory_ledger import InMemoryLedger
+from services.core.adapters.in_memory_store import InMemoryStore
+from services.proxy.parts import Parts
+from tests.support.embedding import HashingEmbedder
+
+NOW = 1_790_000_000.0
+
+
+def parts(folder: Path, *, port: int = 3000) -> Parts:
+    """Parts whose clock stands at `NOW`."""
+    embedder = HashingEmbedder()
+    book = InMemoryJobBook(clock=lambda: NOW)
+    lock = threading.Lock()
+    return Parts(
+        settings=config.Settings(data_dir=folder, port=port),
+        store=InMemoryStore(embedder.dimension),
+        embedder=embedder,
+        ledger=InMemoryLedger(),
+        book=book,
+        enqueue=lambda jobs: _added(book, jobs),
+        owner_lock=lambda _: lock,
+        clock=lambda: NOW,
+    )
+
+
+def memory(text: str, **fields: object) -> models.Memory:
+    """A current memory of the local principal, with an id made from its text."""
+    made = str(uuid.uuid5(uuid.NAMESPACE_OID, text))
+    said = float(fields.get("said_at", NOW - 3600))  # type: ignore[arg-type]
+    defaults: dict[str, object] = {
+        "id": made,
+        "team": models.LOCAL.team,
+        "owner": models.LOCAL.user,
+        "text": text,
+        "category": models.Category.PREFERENCE,
+        "confidence": 0.9,
+        "lineage": made,
+        "evidence": (models.Evidence(text, "turn-1", said),),
+        "created_at": said,
+        "said_at": said,
+        "reinforced_at": said,
+        "accessed_at": said,
+    }
+    return models.Memory(**(defaults | fields))  # type: ignore[arg-type]
+
+
+def keep(given: Parts, *memories: models.Memory) -> None:
+    """Write memories as the indexer does."""
+    vectors = given.embedder.embed([m.text for m in memories], "document")
+    given.store.put([ports.Embedded(m, v) for m, v in zip(memories, vectors, strict=True)])
+
+
+def _added(book: InMemoryJobBook, jobs: list[messages.Job]) -> None:
+    book.add(jobs)
