@@ -143,7 +143,10 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A memory with every signal that made its rank, for `--explain`. Ranks count from 1; None where that leg did not find it."""
+    """A memory with every signal that made its rank, for `--explain`. Ranks count from 1; None where that leg did not find it.
+
+    similarity: what the score was made of: the cosine (None when recalled by words alone), raised by words and identifiers in common.
+    """
 
     memory: Memory
     score: float
@@ -155,6 +158,7 @@ class Ranked(msgspec.Struct, frozen=True):
     recency: float
     temporal: float
     matched: tuple[str, ...] = ()
+    cosine: float | None = None
 
 
 def to_builtins(value: Any) -> Any:

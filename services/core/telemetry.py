@@ -59,7 +59,7 @@ def configure_logging(level: str) -> None:
         cache_logger_on_first_use=False,
     )
     logging.basicConfig(level=max(number, logging.INFO), stream=sys.stderr, format="%(levelname)s %(name)s %(message)s", force=True)
-    for name in ("celery", "kombu", "httpx", "httpx2", "httpcore", "httpcore2", "uvicorn.access", "presidio-analyzer"):
+    for name in ("celery", "kombu", "httpx", "httpx2", "httpcore", "httpcore2", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from services.core import errors, models, ports, telemetry
+from services.core import errors, models, ports, redaction, telemetry
 from services.core.recall import engine
 from services.proxy import framing, learning, relay
 from services.proxy.parts import Parts
@@ -64,9 +64,8 @@ def reusable(call: anthropic.Call, ledger: Mapping[str, ports.Entry]) -> ports.E
 class Injection:
     """The relay's interceptor: recalls, injects and replays; hands answered turns on to be learnt."""
 
-    def __init__(self, parts: Parts, redact: Callable[[str], str]) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._redact = redact
         self._knobs = engine.Knobs.of(parts.settings)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="recall")
         self._recorder = ThreadPoolExecutor(2, thread_name_prefix="record")
@@ -132,7 +131,7 @@ class Injection:
             embed_timeout_seconds=max(0.01, (deadline - time.monotonic()) * _EMBED_SHARE),
         )
         engine.observe(found)
-        return framing.block(found.ranked, now=parts.clock(), redact=self._redact, max_tokens=parts.settings.max_memory_tokens)
+        return framing.block(found.ranked, now=parts.clock(), redact=_counted(redaction.Redactor()), max_tokens=parts.settings.max_memory_tokens)
 
     async def _within(self, deadline: float, do: Callable[[], _T]) -> _T:
         future = asyncio.get_running_loop().run_in_executor(self._pool, do)
@@ -145,7 +144,7 @@ class Injection:
         await asyncio.get_running_loop().run_in_executor(self._recorder, self._record, prepared, answer)
 
     def _record(self, prepared: Injected, answer: sse.Answer) -> None:
-        found = learning.jobs(prepared.call, answer, prepared.entry, self._redact, self._parts.clock())
+        found = learning.jobs(prepared.call, answer, prepared.entry, _counted(redaction.Redactor()), self._parts.clock())
         if found:
             self._parts.enqueue(found)
         turn = prepared.call.new_turn
@@ -162,6 +161,18 @@ def _injected(call: anthropic.Call, old: Replay, entry: ports.Entry | None) -> I
     fresh = {turn.spot: entry.block} if entry is not None and entry.block else {}
     headers = (("x-brb-memories", str(len(entry.memories) if entry else 0)), ("x-brb-turn", call.turn_id))
     return Injected(call, blocks={**old.blocks, **fresh}, headers=headers, entry=entry)
+
+
+def _counted(redactor: redaction.Redactor) -> Callable[[str], str]:
+    """Redact the texts of one turn, with the same placeholder for the same value."""
+
+    def redact(text: str) -> str:
+        redacted = redactor.redact(text)
+        for kind, count in redacted.counts.items():
+            telemetry.REDACTIONS.labels(kind).inc(count)
+        return redacted.text
+
+    return redact
 
 
 def _first(keys: tuple[str, ...], ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:

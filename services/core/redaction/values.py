@@ -1,0 +1,69 @@
+"""Is this string a secret, or does it only stand where one would? Shared by the detectors of secrets."""
+
+import math
+import re
+from collections import Counter
+
+_REFERENCE = re.compile(
+    r"""
+      \$(?:[A-Za-z_{(]|\d{1,2}$)           # $TOKEN ${TOKEN} $(pass show x) $1
+    | \{\{|\{%|<[A-Za-z_ $][^<>]*>?$|[{\[%][A-Za-z_. -]+(?:[}\]%]|$)|[{(`]\w+[(:]   # {{ token }} <your token> {token} [TOKEN] %TOKEN% {f(x)}
+    | @\w+@$
+    | (?:os\.|process\.|import\.meta\.|sys\.|env\.|secrets\.|vars\.|var\.|config\.|settings\.|self\.|this\.|module\.|data\.|local\.)
+    | [A-Za-z_][\w.]*[(\[]                 # getenv("X") config["x"]
+    | (?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.-]+[/\\\w.-]*$   # a path
+    """,
+    re.VERBOSE,
+)
+_DUMMY_WORDS = re.compile(
+    r"(?:(?:my|your|the|some|user|db|api|a|test|new|old|foo|dummy|fake|example|sample|insert|put|enter|change|replace|placeholder|redacted|hidden|"
+    r"username|name|password|passwd|pass|pwd|pw|secret|token|key|apikey|access|auth|bearer|basic|private|public|client|here|me|this|it|with|"
+    r"value|string|str|text|none|null|nil|undefined|true|false|yes|no|empty|todo|tbd|required|optional|bar|baz|credentials?|login)[-_. ]?)+",
+    re.IGNORECASE,
+)
+_ALGORITHM = re.compile(r"(?:sha|md|aes|rsa|oauth|base|argon|hs|rs|es|ed|utf|pbkdf|bcrypt|tls|http|ipv|x|p|s|"
+    r"k)-?\d{1,4}(?:-?[a-z]{0,6}\d{0,4})", re.IGNORECASE)
+_MASKED = re.compile(r"(.)\1{5}|\*{3}|\.{3}|…|•{3}|#{4}", re.IGNORECASE)
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy in bits a character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
+
+
+def is_reference(value: str) -> bool:
+    """It names where the secret is kept instead of being it."""
+    return _REFERENCE.match(value) is not None
+
+
+def is_dummy(value: str) -> bool:
+    """A stand-in: `xxxxxxxx`, `your_api_key`, `***`, `changeme`."""
+    return len(set(value)) <= (2 if len(value) >= 4 else len(value) > 1) or _DUMMY_WORDS.fullmatch(value) is not None or is_masked(value)
+
+
+def is_masked(value: str) -> bool:
+    """Parts of it are blanked out: `ghp_xxxxxxxx`, `sk-...`."""
+    return _MASKED.search(value) is not None
+
+
+def is_literal(value: str) -> bool:
+    return not is_reference(value) and not is_dummy(value)
+
+
+def has_letters_and_digits(value: str) -> bool:
+    return re.search("[0-9]", value) is not None and re.search(r"[^\W\d_]", value) is not None
+
+
+def is_password(value: str) -> bool:
+    """A literal that no word of a sentence looks like: letters with digits, four digits or more, or a symbol that words lack."""
+    if len(value) < 4 or not is_literal(value) or _ALGORITHM.fullmatch(value):
+        return False
+    return has_letters_and_digits(value) or value.isdigit() or re.search(r"[^\w\s.,:;'’/()-]", value) is not None
+
+
+def is_token(value: str) -> bool:
+    """A literal with the look of a generated one: eight characters or more, letters with digits or a mixture of high entropy."""
+    if len(value) < 8 or not is_literal(value) or _ALGORITHM.fullmatch(value):
+        return False
+    return has_letters_and_digits(value) or (len(value) >= 16 and entropy(value) >= 3.5 and value.lower() != value)

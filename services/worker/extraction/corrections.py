@@ -1,0 +1,143 @@
+"""Words that correct what was said before without naming it: "actually it's Leoncio", "sorry, I meant Hamburg", "make that 8 GB". Pure."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from services.core import models
+from services.worker.extraction import filters, values
+
+_MARK = (
+    r"(?:(?:oh|ah|um|uh|hmm+|well|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|whoops|correction"
+    r"|scratch that|my (?:bad|mistake)|typo|rather|let me correct (?:that|myself))(?:[\s,.!:—–-]+(?:actually|no|sorry|wait"
+    r"|oops|correction|i mean))*"
+)
+_IS = (
+    r"(?:it'?s|it is|that'?s|that is|that should be|it should be|should be|make (?:that|it)|i (?:meant|mean)(?: to (?:say"
+    r"|write))?|i should have said|it was|it's now|the (?:right|correct) one is)"
+)
+_ADV = r"(?:\s+(?:actually|really|now|spelled|spelt|written|called|supposed to be))*"
+_FORMS = (
+    re.compile(rf"^{_MARK}[\s,.!:—–-]+{_IS}{_ADV}\s+(?P<new>.+)$", re.IGNORECASE),
+    re.compile(
+        r"^(?:(?:oh|ah|well|um|and|but|so)[\s,]+)*(?:i meant(?: to (?:say|write))?|make (?:that|it)|it'?s actually|it is "
+        r"actually|it'?s spell?ed|that should be|it should be)\s+(?P<new>.+)$",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?(?P<new>[^,]+?),? i (?:mean|meant)$", re.IGNORECASE),
+    re.compile(
+        r"^(?:(?:no|actually|sorry|wait)[\s,]+)*(?:it'?s|it is|that'?s|my name is|my name's)(?: not|n't) (?P<old>[^,]+?)[,;]? "
+        r"(?:but|it'?s|it is)\s+(?P<new>.+)$",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^{_MARK}\s*[,:—–-]+\s*(?P<new>.+)$", re.IGNORECASE),
+    re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>[^,]+?),? not (?P<old>.+)$", re.IGNORECASE),
+    re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>.+?),? (?:actually|though)$", re.IGNORECASE),
+)
+_NEVER = re.compile(
+    r"^(?:a|an|not|just|so|too|very|because|like|about|going|i|we|you|my|our|your|it|that|this|they|he|she|there|what|why"
+    r"|how|when|if|the (?:same|one|other|error|problem|issue|first|second|wrong|right)|all|only|still|working|fine|ok|okay"
+    r"|good|bad|great"
+    r"|wrong|right|broken|nothing|something|more|better|worse|please|can|could|do|does|don't|is|are|use|try|thanks|thank"
+    r"|never|yes|no|wait|sorry|shorter|longer|bigger|smaller|faster|simpler|async|red|blue|green|bold|work|look|sure|let"
+    r"|for|in|on|at|to|with|from|and)\b",
+    re.IGNORECASE,
+)
+_WITH_OLD = re.compile(r"^(?P<new>.+?),?\s+(?:not|instead of|rather than)\s+(?P<old>.+)$", re.IGNORECASE)
+_BARE = 4  # the form that has nothing but a marker
+_UNSURE = frozenset({2, _BARE})  # forms that say little: they correct only what is known to have been said
+_MAX_WORDS = 6
+
+
+class Correction(msgspec.Struct, frozen=True):
+    """A new value, the old one if the words name it, and whether the words alone make it plain that this is a correction."""
+
+    value: str
+    old: str = ""
+    plain: bool = True
+
+
+def read(text: str) -> Correction | None:
+    """The correction that a sentence makes, if its whole content is one."""
+    for index, form in enumerate(_FORMS):
+        match = form.match(text.strip())
+        if match is None:
+            continue
+        new, old = match["new"], match.groupdict().get("old") or ""
+        if not old and (both := _WITH_OLD.match(new)):
+            new, old = both["new"], both["old"]
+        value = values.long(new)
+        if not _may_be_value(value) or (index == _BARE and not values.concrete(value)) or filters.is_question(value):
+            continue
+        plain = index not in _UNSURE and (values.concrete(value) or bool(old))
+        return Correction(value, values.long(old), plain)
+    return None
+
+
+def resolve(correction: Correction, quote: str, said: Iterable[models.Fact]) -> models.Fact | None:
+    """The corrected fact: that of `said` (newest first) whose value may be replaced, with the new value.
+
+    Without one, a plain correction becomes a fact of no attribute, for the reader of the store to resolve; any other is dropped.
+    """
+    for fact in said:
+        if not fact.value or fact.value.casefold() == correction.value.casefold() or fact.value not in fact.text:
+            continue
+        named = correction.old and correction.old.casefold() in fact.value.casefold()
+        if named or (not correction.old and _fits(fact.value, correction)):
+            return _replaced(fact, correction, quote)
+    if not correction.plain:
+        return None
+    return models.Fact(
+        text=quote,
+        category=models.Category.PERSONAL_INFO if values.shape(correction.value) == "name" else models.Category.PROJECT_CONTEXT,
+        confidence=0.6,
+        quote=quote,
+        value=correction.value,
+        entities=values.entities(correction.value, correction.value),
+        replaces=correction.old,
+        correction=True,
+    )
+
+
+def _fits(old: str, correction: Correction) -> bool:
+    return (
+        values.compatible(old, correction.value)
+        and len(old.split()) <= _MAX_WORDS
+        and (correction.plain or values.shape(old) == values.shape(correction.value))
+    )
+
+
+def _replaced(fact: models.Fact, correction: Correction, quote: str) -> models.Fact:
+    old = fact.value
+    if correction.old and correction.old.casefold() != old.casefold():  # only a part of the value was wrong
+        at = old.casefold().index(correction.old.casefold())
+        value = old[:at] + correction.value + old[at + len(correction.old) :]
+    else:
+        value = _with_unit(old, correction.value)
+    head, _, tail = fact.text.rpartition(old)
+    text = f"{head}{value}{tail}"
+    return msgspec.structs.replace(
+        fact, text=text, value=value, quote=quote, replaces=old, correction=True, confidence=0.85, entities=values.entities(text, fact.subject)
+    )
+
+
+def _with_unit(old: str, new: str) -> str:
+    """Such as "make that 8" of "16 GB" is "8 GB"."""
+    if re.fullmatch(r"\d[\d.,]*", new) and (match := re.fullmatch(r"\d[\d.,]*(\s*[A-Za-z%]+)", old)):
+        return new + match[1]
+    return new
+
+
+def _may_be_value(value: str) -> bool:
+    words = value.split()
+    if value.lower().startswith("the ") and not values.concrete(value[4:]):
+        return False
+    if (
+        not words
+        or len(words) > _MAX_WORDS
+        or _NEVER.match(value)
+        or re.search(r"\b(?:is|are|was|uses?|have|has|do|does|should|can|you|we|i)\b", value, re.IGNORECASE)
+    ):
+        return False
+    return not re.fullmatch(r"[a-z]+(?:ing|ly|ed)", words[0])

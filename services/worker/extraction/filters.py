@@ -1,0 +1,242 @@
+"""What is no statement worth keeping: questions, hypotheticals, hedges, wishes, orders, small talk, passing states. Pure predicates on text."""
+
+import re
+
+_I = re.IGNORECASE
+
+_LEAD = re.compile(
+    r"^(?:(?:and|but|so|also|plus|oh|ah|ok|okay|k|well|actually|btw|by the way|fyi|for (?:your information|context|the "
+    r"record|reference|what it's worth)"
+    r"|fwiw|just so you know|just to let you know|just fyi|hey|hi|hello|yes|yeah|yep|nope|yup|honestly|basically|anyway"
+    r"|anyways|again|in fact|to be clear|to clarify"
+    r"|hmm+|look|listen|sure|great|cool|thanks|thank you|perfect|nice|right|alright|then|finally|first(?:ly)?|second(?:ly)?"
+    r"|lastly|next|quick (?:note|heads[- ]up)|heads[- ]up"
+    r"|one (?:more )?thing|another thing|update|correction|context|background|important|side note|ps|p\.s\.?|background info|you know|you see"
+    r"|(?:as|like) i (?:said|mentioned|told you)(?: before| earlier)?|i (?:should|forgot to|want to|wanted to|have to|must) "
+    r"(?:mention|say|add|tell you)(?: that)?"
+    r"|i (?:already )?told you(?: that)?|(?:just )?(?:so you|you should) know(?: that)?|let me (?:tell|remind) you(?: "
+    r"that)?|did i mention(?: that)?|it turns out(?: that)?"
+    r"|turns out(?: that)?|the (?:thing|fact|truth) is(?: that)?|given that|seeing that|since|because|although|though"
+    r"|whereas|unfortunately|luckily|fortunately"
+    r"|in (?:general|short|summary|my case|our case)|generally|overall|just confirmed|just|recently|apparently not|no|sorry"
+    r"|wait|please|pls|confirmed(?: with [^:,]{1,40})?|good news"
+    r"|reminder|that(?=\s+(?:i|we|my|our|i'm|we're)\b)|claude|assistant|dear \w+|folks|guys|all)"
+    r"(?=[\s,:;!.\-—–]|$)[\s,:;!.\-—–]*)",
+    _I,
+)
+_COMMA_ONLY = re.compile(
+    r"^(?:no|first|second|next|right|then|since|because|all|look|listen|update|important|context|background|correction|just"
+    r"|sorry|again|well|assistant|claude"
+    r"|second(?:ly)?|though|reminder|nice|perfect|great|cool|sure|hi|hey|hello|thanks|thank you|generally|overall|recently|guys|folks|confirmed)$",
+    _I,
+)
+_REMEMBER = re.compile(
+    r"^(?:(?:please|pls|also|and|so|just|can you|could you|you should|i want you to|i'd like you to|don't forget|do)[\s,]+)*"
+    r"(?:(?:always )?(?:remember|note|keep in mind|bear in mind|don't forget|make a note|take note|note down|be aware"
+    r"|memorize|memorise|store|save(?: it)?)"
+    r"(?:\s+(?:for (?:later|next time|the future)|to self|this(?: fact)?|it))?(?:\s*[:,—-]\s*|\s+that\s+)|(?:remember|note"
+    r"|don't forget|keep in mind|bear in mind|be aware)\s+(?=(?:i|we|my|our|the|i'm|we're)\b)"
+    r"|(?:for (?:future reference|next time|later|the future)|note to self|nb|n\.b\.|note|memo)\s*[:,]?\s+(?=\w))",
+    _I,
+)
+_REMEMBER_TO = re.compile(
+    r"^(?:please\s+)?(?:remind me (?:to|that|about)|(?:don't let me|i must not|must not) forget to|remember to|don't forget to)\s+", _I
+)
+_TODO = re.compile(r"^(?:to-?do|action item|task for (?:me|later)|follow-?up|next steps?)(?: (?:for|to) \w+)?\s*[:—-]\s*", _I)
+_CORRECTS = re.compile(
+    r"^(?:(?:oh|ah|hmm+|well|um|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|correction|scratch that"
+    r"|my (?:bad|mistake)|i (?:meant|mean)|rather|make (?:that|it)"
+    r"|typo|let me correct (?:that|myself))\b",
+    _I,
+)
+_OPENER = re.compile(
+    r"^(?:(?:so|and|but|now|ok|okay|well|hey|then|also|or|just)[\s,]+)*(?:suppose|supposing|imagine|pretend|what if|let(?:'"
+    r"|)s (?:say|assume|imagine|pretend|suppose)|assume|assuming|say"
+    r"|hypothetically|in theory|as an? example|for example|for instance|e\.g\.?|example|consider|picture this|think of|had "
+    r"we|had i|were (?:we|i) to|act as|you are|role-?play|from now on you are)\b",
+    _I,
+)
+_FRONTED_IF = re.compile(
+    r"^(?:(?:so|and|but|or|then|even|only|also)[\s,]+)*(?:if|unless|in case|whether|should (?:you|we|i)|provided|as soon as|once we|wish|i wish)\b",
+    _I,
+)
+_HARMLESS_IF = re.compile(
+    r"(?<=\w)[,\s]+please\b(?=[\s,]|$)|\bplease\s+(?=always|never)|,?\s*\bif (?:it|that|this) (?:helps|matters|is relevant"
+    r"|makes a difference|is of any (?:help|use))[^,]*,?\s*|,?\s*\bif you (?:need|want) to know,?\s*|,?\s*in case (?:it"
+    r"|that) (?:matters|helps),?\s*",
+    _I,
+)
+_UNREAL = re.compile(
+    r"\b(?:if (?:i|we|you|they|he|she|it|this|that|memory) (?:recall|remember|serves?|had|were|was|used|went|did|could"
+    r"|would|'m not mistaken|am not mistaken)|if i'm not|would(?:n't)? have|as if|as though|i wish|wish i|wish we"
+    r"|what if|let's say|were to|would be|i'd be|we'd be|hypothetical(?:ly)?|pretend|suppose)\b",
+    _I,
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|might|could(?! not| n't|n't)|thinking (?:about|of)|considering|wondering|not "
+    r"(?:really |quite |totally |entirely |100% )?sure|unsure|i guess|i suppose|i think|i believe"
+    r"|i assume|i reckon|i feel like|imo|imho|in my opinion|my guess|not certain|no idea|don't know|dunno|undecided|haven't "
+    r"decided|hoping|i hope|kind of want|leaning toward|tempted|toying with|debating"
+    r"|evaluating|exploring|experimenting|playing (?:around )?with|trying out|potentially|supposedly|apparently|allegedly"
+    r"|it seems|seems like|looks like|sounds like|presumably|or something|i doubt|no clue"
+    r"|should we|should i|would it|had better|what about|how about|tbd|to be decided)\b",
+    _I,
+)
+_MAY = re.compile(r"\b(?:i|we|it|they|you|he|she|that|which|team|app|[a-z]+s) may\b(?! \d)(?! be used)", _I)
+_ALLOWED_THINK = re.compile(r"\bi (?:think|believe) in\b", _I)
+_REPORTED = re.compile(
+    r"^(?:(?!i\b|we\b|i've\b|i'm\b)[\w'.]+(?: [\w'.-]+){0,5}?) (?:says?|said|thinks?|claims?|claimed|told|tells|believes?"
+    r"|asked|asks|suggests?|suggested|argues?|argued|insists?|insisted|reckons"
+    r"|recommends?|recommended|complains?|mentioned|mentions|wrote|writes|states?|replied|announced|hopes?|wondered)\b(?! "
+    r"by\b)|\b(?:according to|says that|told me|he said|she said|they said|quote)\b",
+    _I,
+)
+_QUESTION = re.compile(
+    r"^(?:(?:so|and|but|or|also|then|hey|hi|ok|okay|well|now|please|just|quick question|question|any idea|by the way|btw"
+    r"|thanks|sorry|hmm+|again|for example)[\s,:—-]+)*"
+    r"(?:(?:what|how|why|when|where|who|whom|whose|which|what's|how's|who's|where's|why's|whats|hows)\b(?!ever)(?! (?:i|we) "
+    r"(?:\w+ )?(?:is|are|was|need|want|like|love)\b)"
+    r"|(?:is|are|was|were|am|do|does|did|can|could|would|will|should|shall|has|have|had|may|might|must|isn't|aren't|don't"
+    r"|doesn't|didn't|can't|couldn't|won't|wouldn't|shouldn't|haven't|hasn't)\s+"
+    r"(?:i|we|you|they|he|she|it|there|this|that|these|those|the|my|our|your|his|her|their|a|an|any|anyone|someone|somebody"
+    r"|[A-Z][\w.+#-]*|not)\b(?! not allowed)"
+    r"|any (?:idea|ideas|tips|advice|suggestions?|recommendations?|thoughts|way)\b|ok\??$|right\??$|thoughts\??$|(?:do|did) (?:you|we)\b)",
+    0,
+)
+_LATE_QUESTION = re.compile(
+    r"(?:,\s*(?:and|but|so)?\s*|\s+(?:and|but|so)\s+)(?=(?:(?:is|are|was|do|does|did|can|could|would|will|should|has|have"
+    r"|isn't|aren't|don't|doesn't|can't|won't|shouldn't)\s+(?:i|we|you|they|he|she|it|there|this|that|these|those|the|my"
+    r"|our"
+    r"|a|an|any|anyone)\b|(?:what|how|why|when|where|who|which|what's|how's)\b|any (?:idea|tips|advice|suggestion"
+    r"|recommendation|thought|way)|ok(?:ay)?$|thoughts$|good idea$|makes sense$|got it$|yes$|know what))",
+    _I,
+)
+_REQUEST_TAIL = re.compile(
+    r"(?:,\s*(?:and|but|so)?\s*|\s+(?:so|and|but)\s+)(?=(?:please|pls|can you|could you|would you|let me know|tell me|help "
+    r"me|give me|show me|make sure|write|create|fix|add|explain|generate|implement|refactor|suggest|recommend"
+    r"|don't (?!use|like|want|need|have|eat|drink|deploy|ship|work)|check|update|change the|convert|how (?:do|can|should"
+    r"|would)|what (?:is|are|do|should))\b)",
+    _I,
+)
+_CONFIRM_TAG = re.compile(
+    r"(?:,\s*|\s)(?:right|correct|no|isn't it|aren't we|don't we|don't i|doesn't it|am i right|yes|yeah|eh|huh|innit|do we"
+    r"|do i|or not|or no|is that right|is that correct)$",
+    _I,
+)
+_SMALL_TALK = re.compile(
+    r"^(?:i )?(?:thanks?\b|thank you|thx|ty\b|cheers|good (?:morning|evening|afternoon|night|job|work|point|call|idea|luck)"
+    r"|well done|nice\b.{0,20}$|hello\b.{0,20}$|hi\b.{0,20}$|bye|see you|lol|haha|wow|congrat"
+    r"|(?:i )?(?:really )?(?:love|like|hate|appreciate|enjoy) (?:it|this|that|these|those|your|you|how you|what you|the way "
+    r"you|working with you|the (?:new|second|first|last|previous|other|idea|answer|result|approach|look|output|design"
+    r"|way))\b)",
+    _I,
+)
+_PASSING = re.compile(
+    r"\b(?:right now|at the moment|today|tonight|this (?:morning|afternoon|evening)|just now|temporarily|for the moment|for "
+    r"now|this time|yesterday|last night|a (?:minute|moment|second) ago|an hour ago|earlier today)\b",
+    _I,
+)
+_AT_HAND = re.compile(
+    r"\b(?:in this (?:case|example|function|file|snippet|code|method|loop|test|line|screenshot|chat|conversation)"
+    r"|as you can see|above|below)\b",
+    _I,
+)
+
+
+DASH = re.compile(
+    r",\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops|i meant?|correction|or rather|scratch "
+    r"that)[\s,])|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|:\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always"
+    r"|never)\b)",
+    _I,
+)
+"""Sets one part of a sentence off from another."""
+
+
+def strip_lead(text: str) -> tuple[str, bool, bool]:
+    """The text without leading discourse words; whether it asked to remember; whether it began like a correction."""
+    remembered, corrects, changed = False, bool(_CORRECTS.match(text)), True
+    while changed and text:
+        changed = False
+        if match := _REMEMBER.match(text):
+            remembered, text, changed = True, text[match.end() :], True
+        elif (match := _LEAD.match(text)) and _may_drop(match[0], text[match.end() :]):
+            text, changed = text[match.end() :], True
+    return text, remembered, corrects
+
+
+def _may_drop(lead: str, after: str) -> bool:
+    word = lead.rstrip(" ,:;!.-—–")
+    if not after.strip():
+        return False
+    if _COMMA_ONLY.match(word):
+        return len(lead.rstrip()) > len(word) or bool(
+            re.match(r"(?:i|we|my|our)\b", after, _I) and word.lower() not in {"no", "since", "because", "all"}
+        )
+    return True
+
+
+def todo_lead(text: str) -> str:
+    """The part of the text that says "remind me to" and the like; "" if none."""
+    match = _TODO.match(text) or _REMEMBER_TO.match(text)
+    return match[0] if match else ""
+
+
+def without_asides(text: str) -> str:
+    """Without "if that helps" and the like: they make nothing hypothetical."""
+    return _HARMLESS_IF.sub(lambda m: " " if m.start() and m.end() < len(text) else "", text)
+
+
+def opens_hypothetical(text: str) -> bool:
+    """What follows in the same paragraph is supposed, not stated."""
+    return bool(_OPENER.match(text))
+
+
+def is_conditional(text: str) -> bool:
+    """Stated under a condition that comes first."""
+    return bool(_FRONTED_IF.match(text))
+
+
+def is_unreal(text: str) -> bool:
+    return bool(_UNREAL.search(text))
+
+
+def is_hedged(text: str) -> bool:
+    return bool(_HEDGE.search(_ALLOWED_THINK.sub("", text)) or _MAY.search(text))
+
+
+def is_reported(text: str) -> bool:
+    """What somebody else says."""
+    return bool(_REPORTED.search(text))
+
+
+def is_question(text: str) -> bool:
+    """Worded as a question, with or without its mark."""
+    return bool(_QUESTION.match(text[:1].lower() + text[1:]))
+
+
+def question_at(text: str) -> int:
+    """Where the question begins in a sentence that ends with "?": 0 if it is one from the start, or asks to confirm what it states."""
+    if _CONFIRM_TAG.search(text):
+        return 0
+    places = [m.start() for m in _LATE_QUESTION.finditer(text) if m.start() > 3]
+    return places[0] if places else 0
+
+
+def request_at(text: str) -> int:
+    """Where an order to the assistant begins after a statement; the length of the text if there is none."""
+    match = _REQUEST_TAIL.search(text)
+    return match.start() if match and match.start() > 3 else len(text)
+
+
+def is_small_talk(text: str) -> bool:
+    return bool(_SMALL_TALK.match(text))
+
+
+def is_passing(text: str) -> bool:
+    """True only of this moment."""
+    return bool(_PASSING.search(text))
+
+
+def is_at_hand(text: str) -> bool:
+    """True only of the code or the conversation at hand."""
+    return bool(_AT_HAND.search(text))

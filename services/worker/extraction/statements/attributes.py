@@ -1,0 +1,146 @@
+"""What something is: "our staging database is MySQL", "my favourite editor is vim"."""
+
+import re
+
+from services.core.models import Category
+from services.worker.extraction import values, vocabulary
+from services.worker.extraction.clauses import Frame, Who
+from services.worker.extraction.statements import drafts, duties, uses
+from services.worker.extraction.statements.drafts import Draft
+
+
+def attribute(frame: Frame) -> Draft | None:
+    """Such as "My favourite editor is vim", "our staging database is MySQL", "the release deadline is May 15", "Postgres is our main database"."""
+    if (
+        not frame.copula
+        or frame.who not in {Who.MY, Who.OUR, Who.THING}
+        or frame.past
+        or {"would", "could", "might", "should", "may", "can"} & set(frame.auxiliaries)
+    ):
+        return None
+    if re.match(r"(?:a|an|no|every|all|some|each)\b", frame.subject, re.I) and frame.who is Who.THING:
+        every = re.match(r"(?:all|every|each)\b", frame.subject, re.I) and values.concrete(frame.rest) and not drafts.TASK_NOUN.match(frame.subject)
+        return (
+            Draft(
+                Category.CONSTRAINT,
+                0.75,
+                subject=drafts.subject_of(frame),
+                attribute="is",
+                value=values.long(frame.rest),
+                polarity=drafts.polarity(frame),
+            )
+            if every
+            else None
+        )
+    if "only" in frame.adverbs and frame.negated:
+        return None
+    turned = re.match(
+        r"(?:our|my|the (?=(?:oldest|newest|minimum|maximum|only|main|default|primary|official|latest|lowest|highest|preferred)\b)) ?(.+)", frame.rest
+    )
+    if turned and frame.who is Who.THING:
+        return _turned(frame, turned)
+    noun = values.noun_phrase(frame.subject)
+    value = re.sub(r"^(?:still|now|currently|actually|always|officially|already|only|set to|called|named)\s+", "", values.long(frame.rest))
+    if drafts.head(noun) in vocabulary.JUNK_NOUNS or not value or drafts.empty(value) or len(noun.split()) > 7:
+        return None
+    return _mine(frame, noun, value) if frame.who is Who.MY else _ours(frame, noun, value)
+
+
+def _turned(frame: Frame, match: re.Match[str]) -> Draft | None:
+    noun = values.noun_phrase(values.short(match[1]))
+    if drafts.TASK_NOUN.match(frame.subject) or drafts.head(noun) in vocabulary.JUNK_NOUNS or not frame.subject:
+        return None
+    if match[0].startswith("my "):
+        category = Category.PREFERENCE if vocabulary.FAVORITE.search(noun) else Category.PERSONAL_INFO
+        return Draft(category, 0.85, attribute=noun, value=values.bare(frame.subject), functional=True)
+    if not values.concrete(frame.subject) and not vocabulary.ENVIRONMENTS.get(frame.subject.lower()) and drafts.head(noun) not in vocabulary.THINGS:
+        return None
+    return Draft(Category.PROJECT_CONTEXT, 0.85, subject="team", attribute=noun, value=values.bare(frame.subject), functional=True)
+
+
+def _mine(frame: Frame, noun: str, value: str) -> Draft | None:
+    words = noun.replace("'s", "").split()
+    first = value.split()[0].lower()
+    if vocabulary.FAVORITE.search(noun):
+        return Draft(Category.PREFERENCE, 0.9, attribute=noun, value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
+    if words[0] in vocabulary.PEOPLE and len(words) > 1:
+        return Draft(
+            Category.PERSONAL_INFO,
+            0.9,
+            subject=words[0],
+            attribute=" ".join(words[1:]),
+            value=values.bare(value),
+            functional=True,
+            polarity=drafts.polarity(frame),
+        )
+    if first in vocabulary.TRANSIENT_STATES or (frame.progressive or (frame.tags[:1] in {("VBG",), ("VBN",)} and not value[:1].isupper())):
+        return None
+    personal = set(words) & vocabulary.PERSONAL_NOUNS
+    if not personal and not values.concrete(value) and drafts.head(noun) not in vocabulary.THINGS and not re.match(r"(?:an?|the)\b", value):
+        return None
+    category = Category.PERSONAL_INFO if personal else Category.PROJECT_CONTEXT
+    descriptive = not personal and bool(re.match(r"an? ", value))
+    if descriptive and drafts.head(noun) not in vocabulary.THINGS:
+        return None
+    if descriptive:
+        return Draft(category, 0.75, subject=noun, attribute="is", value=values.bare(value), polarity=drafts.polarity(frame))
+    return Draft(category, 0.9 if personal else 0.8, attribute=noun, value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
+
+
+def _ours(frame: Frame, noun: str, value: str) -> Draft | None:
+    if frame.who is Who.THING and (
+        drafts.TASK_NOUN.match(frame.subject)
+        or not (
+            "'s " in frame.subject
+            or (
+                uses.durable_thing(frame)
+                and not (frame.named and len(frame.subject.split()) == 1 and drafts.head(frame.subject) not in vocabulary.THINGS)
+            )
+        )
+    ):
+        return None
+    first = value.split()[0].lower()
+    telling = values.concrete(value) or bool(vocabulary.DATE.search(value))
+    if first in vocabulary.TRANSIENT_STATES and not (telling and first in {"in", "at", "on", "still", "not", "about", "up"}):
+        return None
+    if frame.who is Who.THING and not telling and not _is_relational(noun) and not re.match(r"(?:an?|written|hosted|deployed|built) ", value):
+        return None
+    if frame.tags[:1] in {("VBG",), ("JJR",)} or (frame.tags[:1] == ("JJ",) and not telling and not _is_relational(noun)):
+        return None
+    category = (
+        Category.CONSTRAINT
+        if (duties.LIMITS.search(noun) and not re.search(r"deadline", noun)) or drafts.head(noun) in {"deadline", "budget", "limit", "freeze"}
+        else Category.PROJECT_CONTEXT
+    )
+    if re.match(r"(?:an?|the) ", value) and not _is_relational(noun):
+        if frame.named and not values.concrete(value) and drafts.head(noun) not in vocabulary.THINGS:
+            return None  # praise
+        return Draft(
+            category,
+            0.75,
+            subject=noun if not drafts.is_named(frame.subject) else frame.subject,
+            attribute="is",
+            value=values.bare(value),
+            polarity=drafts.polarity(frame),
+        )
+    if vocabulary.DATE.search(value) and not re.search(r"date|deadline|day|birthday|due", noun):
+        noun = f"{noun} date"
+    return Draft(
+        category,
+        0.85,
+        subject="team",
+        attribute=noun,
+        value=re.sub(r"^(?:on|at|in) (?=\S)", "", values.bare(value)),
+        functional=True,
+        polarity=drafts.polarity(frame),
+    )
+
+
+def _is_relational(noun: str) -> bool:
+    return bool(
+        re.search(
+            r"\b(?:language|database|framework|deadline|budget|name|linter|formatter|orm|broker|license|licence|region|cloud"
+            r"|provider|host|lead|manager|owner|editor|version|format|strategy|convention|stack|tool)$",
+            noun,
+        )
+    )

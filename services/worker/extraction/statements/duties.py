@@ -1,0 +1,163 @@
+"""What must be, must not be, or is still to be done."""
+
+import re
+
+from services.core.models import Category
+from services.worker.extraction import values, vocabulary
+from services.worker.extraction.clauses import Frame, Who
+from services.worker.extraction.statements import drafts
+from services.worker.extraction.statements.drafts import Draft
+
+_ORDER_JUNK = re.compile(r"^(?:mind|say never|forget what|ask me again what)\b", re.IGNORECASE)
+
+
+LIMITS = re.compile(
+    r"\b(?:limit|maximum|minimum|max|min|cap|budget|rule|policy|requirement|deadline|restriction|ban|quota|no \w+ (?:allowed|policy)|freeze)\b",
+    re.IGNORECASE,
+)
+
+
+def promised(frame: Frame) -> Draft | None:
+    """Such as "I promised Ana I'd send it by Friday", "committing to one chapter this week", "I owe Bob a review", "I need to renew it by June"."""
+    if frame.who not in {Who.I, Who.WE, Who.NONE} or frame.negated:
+        return None
+    done = frame.past or frame.perfect or frame.progressive or frame.form in {"VBN", "VBG"}
+    if (frame.verb == "promise" and done and len(frame.rest.split()) > 2) or (
+        frame.verb == "commit" and done and re.match(r"to (?:\w+ing|.*\bby)\b", frame.rest)
+    ):
+        return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
+    if frame.verb == "owe" and len(frame.rest.split()) > 1 and not frame.past:
+        return Draft(Category.TODO, 0.7, subject=drafts.subject_of(frame))
+    if frame.perfect:
+        return None  # "we must have missed it" guesses
+    due = vocabulary.WHEN_DUE.search(f"{frame.before} {frame.rest}")
+    obliged = (frame.verb in {"need", "have", "get", "got"} and frame.rest.startswith("to ")) or "must" in frame.auxiliaries
+    if obliged and frame.who is not Who.NONE and not frame.past:
+        what = frame.rest if "must" not in frame.auxiliaries else f"to {frame.verb} {frame.rest}"
+        verb = what.split()[1].lower() if len(what.split()) > 1 else ""
+        if (
+            not due
+            and verb in vocabulary.CONSTRAINT_VERBS
+            and frame.who is Who.WE
+            and not re.match(r"to (?:use|run|be|work|go|have) (?:this|that|it|the (?:test|script|code))", what)
+        ):
+            return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
+        if (due or "still" in frame.adverbs) and verb not in {"know", "understand", "ask", "leave", "run"}:
+            return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
+        if frame.who is Who.WE and "must" in frame.auxiliaries:
+            return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
+    return None
+
+
+def constrained(frame: Frame) -> Draft | None:
+    """Such as "We can't use GPL code", "all endpoints must be authenticated", "deploys are not allowed on Fridays"."""
+    if frame.who in {Who.OTHER, Who.NONE} or (frame.who is Who.THING and drafts.TASK_NOUN.match(frame.subject)) or frame.past or frame.perfect:
+        return None
+    if "must" in frame.auxiliaries and frame.copula and frame.rest.split(" ")[0].lower() in vocabulary.TRANSIENT_STATES - {"in", "on", "at"}:
+        return None  # "the server must be down" guesses
+    subject = drafts.subject_of(frame)
+    strict = bool(set(frame.adverbs) & {"always", "never", "only"})
+    forbidden = "can" in frame.auxiliaries and (frame.negated or "only" in frame.adverbs)
+    verb_phrase = f"{frame.said} {frame.rest}".strip()
+    if frame.who is Who.I:
+        if (
+            forbidden
+            and frame.verb in {"use", "install", "have", "eat", "drink", "work", "deploy", "upgrade", "access", "commit", "share", "touch"}
+            and values.concrete(frame.rest)
+        ):
+            return Draft(Category.CONSTRAINT, 0.75, attribute="can", value=values.long(verb_phrase), polarity=not frame.negated)
+        return None
+    modal = (
+        "must" in frame.auxiliaries
+        or ("should" in frame.auxiliaries and (strict or (frame.negated and frame.who is Who.WE)))
+        or ("may" in frame.auxiliaries and frame.negated)
+    )
+    obliged = frame.verb in {"have", "need"} and frame.rest.startswith("to ") and frame.who in {Who.OUR, Who.THING, Who.MY} and not frame.negated
+    obliged = obliged and bool(
+        re.match(
+            r"to (?:(?:"
+            + "|".join(sorted(vocabulary.CONSTRAINT_VERBS - {"be", "have"}))
+            + r")\b|be (?:under|below|above|at least|at most|within|no more|backwards?|compatible))",
+            frame.rest,
+        )
+    )
+    if (
+        frame.who is Who.WE
+        and forbidden
+        and frame.verb in {"get", "figure", "find", "see", "make", "seem", "connect", "reproduce", "understand", "tell"}
+    ):
+        return None
+    if (
+        frame.who is Who.THING
+        and forbidden
+        and not (frame.passive or frame.verb in {"be", "exceed", "depend", "use", "have", "leave", "go", "store", "access", "contain"})
+    ):
+        return None
+    if (
+        frame.verb in {"need", "require", "get", "have"}
+        and re.match(r"(?:all|every|each)\b", frame.subject, re.I)
+        and not frame.progressive
+        and not drafts.empty(values.long(frame.rest))
+    ):
+        must = values.long(frame.rest if frame.verb in {"have", "get"} else verb_phrase)
+        return Draft(Category.CONSTRAINT, 0.8, subject=subject, attribute="must", value=must)
+    if modal or obliged or forbidden:
+        return Draft(
+            Category.CONSTRAINT,
+            0.85,
+            subject=subject,
+            attribute="must" if not forbidden else "can",
+            value=values.long(verb_phrase),
+            polarity=not frame.negated,
+        )
+    if frame.passive and frame.verb in {
+        "allow",
+        "permit",
+        "forbid",
+        "ban",
+        "require",
+        "prohibit",
+        "limit",
+        "cap",
+        "restrict",
+        "support",
+        "freeze",
+        "protect",
+        "lock",
+        "reserve",
+    }:
+        return Draft(Category.CONSTRAINT, 0.85, subject=subject, attribute=frame.verb, value=values.long(frame.rest), polarity=not frame.negated)
+    if frame.copula and re.match(
+        r"(?:not )?(?:allowed|permitted|forbidden|required|mandatory|off[- ]limits|limited|capped|banned|prohibited|read-only)\b", frame.rest
+    ):
+        return Draft(Category.CONSTRAINT, 0.85, subject=subject, attribute="must", value=values.long(frame.rest), polarity=not frame.negated)
+    return None
+
+
+def standing_order(frame: Frame) -> Draft | None:
+    """Such as "Always run the linter before committing", "never push to main", "from now on answer in German"."""
+    text = " ".join((frame.before, *frame.adverbs, frame.text))
+    if frame.who is not Who.NONE or not drafts.STANDING.search(text) or _ORDER_JUNK.match(frame.rest) or frame.verb in {"mind"}:
+        return None
+    if frame.form not in {"VB", "VBP"} or not frame.rest or (drafts.empty(values.short(frame.rest)) and not drafts.ANSWERS.search(frame.rest)):
+        return None
+    if frame.verb == "use":
+        value, other = values.contrast(frame.rest)
+        return Draft(Category.PREFERENCE, 0.85, attribute="uses", value=values.bare(values.short(value)), polarity=not frame.negated, replaces=other)
+    answers = frame.verb in {"answer", "respond", "reply", "explain", "write", "keep", "speak", "talk", "address", "call"} or drafts.ANSWERS.search(
+        frame.rest
+    )
+    return Draft(Category.PREFERENCE if answers else Category.CONSTRAINT, 0.85, subject="user" if answers else "team", polarity=not frame.negated)
+
+
+def there_is(frame: Frame) -> Draft | None:
+    """Such as "There's a hard limit of 500 MB"."""
+    if frame.subject.lower() == "there" and frame.copula and (match := re.match(r"(?:only |just |about )?(\w+) of us\b", frame.rest)):
+        return Draft(Category.PROJECT_CONTEXT, 0.8, subject="team", attribute="size", value=match[1], functional=True)
+    if frame.subject.lower() != "there" or not frame.copula or frame.past or not LIMITS.search(values.short(frame.rest)):
+        return None
+    return (
+        Draft(Category.CONSTRAINT, 0.75, subject="team", value=values.long(frame.rest), polarity=drafts.polarity(frame))
+        if values.concrete(frame.rest) or "no " in frame.rest
+        else None
+    )

@@ -1,0 +1,198 @@
+"""What people say of themselves and of others: names, likes, habits, what they are."""
+
+import re
+
+from services.core.models import Category
+from services.worker.extraction import values, vocabulary
+from services.worker.extraction.clauses import Frame, Who
+from services.worker.extraction.statements import drafts
+from services.worker.extraction.statements.drafts import Draft
+
+HABIT_JUNK = re.compile(
+    r"^(?:get|see|forget|have (?:this|that|the|a|an) (?:problem|issue|error)|fail|confuse|wonder|think|want|end up|run into"
+    r"|mess|struggle|know|hear|seem|feel|mind|understand)\b",
+    re.IGNORECASE,
+)
+
+
+def name(frame: Frame) -> Draft | None:
+    """Such as "I'm Leo", "I go by Leo", "call me Leo", "my dog is called Rex"."""
+    rest = frame.rest
+    if frame.who is Who.NONE and frame.verb == "call" and rest.lower().startswith("me "):
+        value = values.long(rest[3:])
+        return (
+            _named("user", value)
+            if value and len(value.split()) <= 3 and not drafts.empty(value) and not re.match(r"(?:when|if|back|later|crazy|old)", value)
+            else None
+        )
+    if frame.verb in {"address", "refer"} and (match := re.match(r"(?:to )?me as (.+)", rest)):
+        return _named("user", values.long(match[1]))
+    if frame.who is Who.I and frame.verb == "go" and rest.lower().startswith("by "):
+        return _named("user", values.long(rest[3:]))
+    if frame.verb == "call" and rest.lower().startswith("me ") and not frame.past:
+        return _named("user", values.short(rest[3:])) if drafts.NAMES.match(values.short(rest[3:])) else None
+    if frame.verb in {"spell", "write", "pronounce"} and frame.passive and frame.subject.lower() == "my name":
+        return _named("user", values.long(rest))
+    if frame.verb in {"call", "name"} and frame.passive and frame.who not in {Who.OTHER, Who.NONE} and not drafts.TASK_NOUN.match(frame.subject):
+        return _named(_called(frame), values.long(rest), Category.PERSONAL_INFO if drafts.is_person(frame) else Category.PROJECT_CONTEXT)
+    if frame.who is Who.I and frame.copula and not frame.past:
+        value = values.short(rest)
+        if (
+            drafts.NAMES.match(value)
+            and value.split()[0].lower() not in vocabulary.NATIONALITIES_AND_STATES | vocabulary.TRANSIENT_STATES
+            and frame.tags[:1] != ("JJ",)
+            and not value.isupper()
+        ):
+            return _named("user", value, polarity=drafts.polarity(frame))
+    return None
+
+
+def _called(frame: Frame) -> str:
+    subject = drafts.subject_of(frame)
+    return subject.removesuffix("'s name")
+
+
+def _named(subject: str, value: str, category: Category = Category.PERSONAL_INFO, *, polarity: bool = True) -> Draft | None:
+    if not value or drafts.empty(value) or len(value.split()) > 6:
+        return None
+    return Draft(category, 0.9, subject=subject, attribute="name", value=value, functional=True, polarity=polarity)
+
+
+def likes(frame: Frame) -> Draft | None:
+    """Such as "I love Rust", "Ana can't stand meetings", "I'm not a fan of ORMs", "I'd rather use tabs"."""
+    if not (drafts.is_person(frame) or frame.who is Who.WE):
+        return None
+    subject = drafts.subject_of(frame)
+    if frame.copula and (
+        match := re.match(
+            r"(?:a )?(?:big |huge |great |real )?(?:fan of|into|keen on|fond of|partial to|crazy about|obsessed with|passionate about)\s+(.+)",
+            frame.rest,
+        )
+    ):
+        return _liked(subject, match[1], drafts.polarity(frame))
+    if frame.copula and (match := re.match(r"not (?:a )?(?:big |huge )?(?:fan of|into|keen on|fond of)\s+(.+)", frame.rest)):
+        return _liked(subject, match[1], False)
+    if frame.copula and (
+        match := re.match(
+            r"(?:(?:more of|definitely|really|not) )?an? ([\w /-]+?) (?:person|guy|girl|fan|lover|enthusiast|nerd|user|addict)\b", frame.rest
+        )
+    ):
+        return _liked(subject, match[1], drafts.polarity(frame)) if match[1] not in {"normal", "new", "regular", "nice", "different", "bad"} else None
+    if frame.verb in {"stand", "bear"} and "can" in frame.auxiliaries and frame.negated:
+        return _liked(subject, frame.rest, False)
+    if frame.past or frame.progressive:
+        return None
+    if frame.verb == "prefer" or (frame.verb == "go" and "rather" in frame.adverbs):
+        return _preferred(subject, frame)
+    if "would" in frame.auxiliaries:
+        return (
+            _preferred(subject, frame) if "rather" in frame.adverbs and frame.verb in {"use", "have", "see", "get", "work", "write", "keep"} else None
+        )
+    if frame.verb not in vocabulary.LIKES or {"will", "could", "might", "may", "can"} & set(frame.auxiliaries):
+        return None
+    if match := re.match(r"(?:using|working (?:with|in|on))\s+(.+)", frame.rest):
+        return _liked(subject, match[1], drafts.polarity(frame) and frame.verb not in vocabulary.DISLIKES)
+    if frame.verb in {"appreciate", "like", "love"} and re.match(
+        r"(?:to (?:know|see|ask|thank|hear|add|get)\b|your|the (?:way you|idea|new|result))", frame.rest, re.I
+    ):
+        return None
+    return _liked(subject, frame.rest, drafts.polarity(frame) and frame.verb not in vocabulary.DISLIKES)
+
+
+def _liked(subject: str, rest: str, polarity: bool) -> Draft | None:
+    value = values.listing(rest) or values.bare(values.long(rest))
+    if drafts.empty(value) and not re.match(r"it when\b", rest, re.I):
+        return None
+    return Draft(Category.PREFERENCE, 0.85, subject=subject, attribute="likes", value=value or rest, polarity=polarity, several=True)
+
+
+def _preferred(subject: str, frame: Frame) -> Draft | None:
+    rest = (
+        re.sub(r"^(?:to (?:use|have|write|work with|work in)|using|if you|it (?:when|if)|that you|you to)\s+", "", frame.rest)
+        if frame.verb == "prefer"
+        else frame.rest
+    )
+    value, other = values.contrast(rest)
+    value = values.bare(value)
+    if drafts.empty(value) or len(value.split()) > 25:
+        return None
+    if frame.negated:
+        return Draft(Category.PREFERENCE, 0.85, subject=subject, attribute="prefers", value=value, polarity=False)
+    return Draft(Category.PREFERENCE, 0.9, subject=subject, attribute="prefers", value=value, replaces=other if len(other.split()) <= 4 else "")
+
+
+def wanted(frame: Frame) -> Draft | None:
+    """Such as "I want short answers", "I'd like you to always add types": wishes that outlast the task."""
+    if frame.who is not Who.I or frame.verb not in {"want", "like", "need", "expect"} or frame.past:
+        return None
+    if (
+        drafts.ANSWERS.search(values.short(frame.rest))
+        and re.match(r"(?:all |my |your |only |short |concise |brief |detailed |the )*\w*", frame.rest)
+        and re.match(r"(?:all|short|concise|brief|detailed|your|no|my|only|plain|code|commit)\b", frame.rest, re.I)
+    ):
+        return Draft(Category.PREFERENCE, 0.7, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
+    if re.match(r"you to (?:always|never)\b|.*\bto always\b", frame.rest, re.I):
+        return Draft(Category.PREFERENCE, 0.8, attribute="wants", value=values.long(frame.rest))
+    return None
+
+
+def person_is(frame: Frame) -> Draft | None:
+    """Such as "I'm a backend engineer", "I'm 34", "I'm from Lisbon", "I'm vegetarian", "Ana is our tech lead"."""
+    if frame.passive and drafts.is_person(frame) and vocabulary.TRAITS.match(frame.predicate):
+        return Draft(
+            Category.PERSONAL_INFO,
+            0.85,
+            subject=drafts.subject_of(frame),
+            attribute="is",
+            value=values.long(frame.predicate),
+            polarity=drafts.polarity(frame),
+        )
+    if not frame.copula or not drafts.is_person(frame) or frame.past or (frame.auxiliaries and frame.auxiliaries != ("have",)):
+        return None
+    subject, rest, personal = drafts.subject_of(frame), frame.rest, Category.PERSONAL_INFO
+    rest = re.sub(r"^(?:an? )?(?=\d+[- ]year)", "", rest)
+    if match := re.match(r"(\d{1,3})(?:[- ]years?[- ]old| now|\s*$|,| and)", rest):
+        return Draft(personal, 0.9, subject=subject, attribute="age", value=match[1], functional=True, polarity=drafts.polarity(frame))
+    if match := re.match(r"(?:originally )?from (.+)", rest):
+        return (
+            Draft(personal, 0.85, subject=subject, attribute="origin", value=values.short(match[1]), functional=True)
+            if values.concrete(match[1])
+            else None
+        )
+    if match := re.match(r"(?:based |located |living )?in ([A-Z].*)", rest):
+        return Draft(
+            personal, 0.75, subject=subject, attribute="residence", value=values.short(match[1]), functional=True, polarity=drafts.polarity(frame)
+        )
+    if frame.who is Who.I and (match := re.match(r"at ([A-Z][\w&.]*)$", values.short(rest))):
+        return Draft(personal, 0.75, subject=subject, attribute="employer", value=match[1], functional=True)
+    if match := re.match(r"on (?:the )?(.*\bteam)\b", rest):
+        return Draft(personal, 0.85, subject=subject, attribute="team", value=match[1], functional=True)
+    if match := re.match(r"(?:in |on )?(?:the )?([A-Z]{2,4}|UTC[+-]?\d*|GMT[+-]?\d*|\w+ time) ?(?:timezone|time zone|time)\b", rest):
+        return Draft(personal, 0.85, subject=subject, attribute="timezone", value=match[1], functional=True)
+    if vocabulary.TRAITS.match(rest):
+        return Draft(personal, 0.85, subject=subject, attribute="is", value=values.long(rest), polarity=drafts.polarity(frame))
+    value = values.short(rest)
+    if match := re.match(r"(?:an?|the|our|my|one of (?:the|our)|head|lead)\s+(?:\w+ )*", rest):
+        if frame.who is Who.THING and not re.match(r"(?:our|my|the)\b", rest):
+            return None  # "Harper Lee is an amazing author" praises
+        if ROLE_BLOCK.search(value) or not vocabulary.ROLES.search(value) or values.bare(value).split()[-1].lower() in vocabulary.NOT_ROLES:
+            return None
+        return Draft(personal, 0.85, subject=subject, attribute="role", value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
+    if value.lower() in vocabulary.NATIONALITIES_AND_STATES and value.lower() not in vocabulary.TRANSIENT_STATES and value[:1].isupper():
+        return Draft(personal, 0.8, subject=subject, attribute="nationality", value=value, functional=True, polarity=drafts.polarity(frame))
+    return None
+
+
+ROLE_BLOCK = re.compile(
+    r"\b(?:little|bit|big|huge|fan|kind|sort|lot|few|loss|beginner|idea|way|mess|hurry|position|situation|problem|fool|idiot)\b", re.IGNORECASE
+)
+
+
+def habit(frame: Frame) -> Draft | None:
+    """Such as "I always write the tests first", "I never work on Fridays", "I usually deploy from CI"."""
+    habits = set(frame.adverbs) & vocabulary.HABIT_ADVERBS
+    if frame.who is not Who.I or not habits or frame.past or frame.copula or frame.perfect or (frame.auxiliaries and frame.auxiliaries != ("do",)):
+        return None
+    if HABIT_JUNK.match(f"{frame.verb} {frame.rest}") or len(frame.rest.split()) < 1 or drafts.empty(values.short(frame.rest)):
+        return None
+    return Draft(Category.PREFERENCE, 0.8, attribute="habit", value=values.long(f"{frame.verb} {frame.rest}"), polarity=drafts.polarity(frame))
