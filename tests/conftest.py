@@ -59,8 +59,9 @@ def llama_socket(short_folder: Path, model_files: dict[str, Path]) -> Iterator[P
     path = short_folder / "llama.sock"
     argv = [sys.executable, "-m", "services.embedded.llama", "--model", str(model_files["all-MiniLM-L6-v2"]), "--socket", str(path)]
     with _running(argv):
+        wait_until(path.is_socket, seconds=60)
         with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(path)), base_url="http://llama") as client:
-            wait_until(lambda: client.get("/health").status_code == 200, ignoring=httpx2.HTTPError)
+            wait_until(lambda: client.get("/health").status_code == 200, seconds=60, ignoring=httpx2.HTTPError)
         yield path
 
 

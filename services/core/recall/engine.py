@@ -1,0 +1,175 @@
+"""Query to ranked memories."""
+
+import re
+import time
+from collections.abc import Iterable, Sequence, Set
+from typing import Literal
+
+import msgspec
+
+from services.core import config, errors, models, ports, telemetry
+from services.core.recall import fusion, query, scoring, similarity
+
+Mode = Literal["hybrid", "bm25", "semantic"]
+
+NOTHING_TO_RECALL_FOR = "these words give nothing to recall for"
+_MOST_EXCLUDED = 300  # a conversation that was shown more may get fewer than there are
+
+_NOT_A_WORD = re.compile(r"[\W_]+")
+
+
+class Knobs(msgspec.Struct, frozen=True):
+    """max_memories: the longest answer. min_similarity: the gate. min_score: under it a memory is dropped. candidates: of each leg."""
+
+    max_memories: int = 10
+    min_score: float = 0.3
+    min_similarity: float = 0.30
+    candidates: int = 30
+
+    @classmethod
+    def of(cls, settings: config.Settings) -> "Knobs":
+        return cls(max_memories=settings.max_memories, min_score=settings.min_score, min_similarity=settings.min_similarity)
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A candidate that is not in the answer, and why."""
+
+    ranked: models.Ranked
+    reason: str
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """ranked: best first. mode: the one that was used. notices: why it is not the one asked for, or why nothing was searched.
+    considered: the candidates that were dropped, best first. query: what was embedded and looked up."""
+
+    ranked: tuple[models.Ranked, ...]
+    mode: Mode
+    notices: tuple[str, ...] = ()
+    considered: tuple[Dropped, ...] = ()
+    query: str = ""
+
+
+def recall(
+    words: str,
+    scope: models.Scope,
+    *,
+    store: ports.MemoryStore,
+    embedder: ports.Embedder | None,
+    knobs: Knobs,
+    now: float,
+    mode: Mode = "hybrid",
+    vector: Sequence[float] | None = None,
+    exclude: Set[str] = frozenset(),
+    embed_timeout_seconds: float | None = None,
+) -> Recall:
+    """The current memories in the scope that a person's words call for.
+
+    vector: the embedding of the query, if the caller has it. exclude: ids not to answer with. now: epoch seconds.
+    Without an embedding (no embedder, or it fails or is late) BM25 alone recalls and a notice says so; a store that fails raises.
+    """
+    asked = query.parse(words)
+    if asked is None or knobs.max_memories == 0:
+        return Recall(ranked=(), mode=mode, notices=(NOTHING_TO_RECALL_FOR,) if asked is None else ())
+    notices: tuple[str, ...] = ()
+    if mode != "bm25" and vector is None:
+        vector, notices = _embedded(asked.text, embedder, embed_timeout_seconds)
+    used: Mode = mode if vector is not None else "bm25"
+    found = _searched(asked, scope, store, used, vector, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
+    started = time.monotonic()
+    ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude)
+    telemetry.RECALL_STAGE.labels("rank").observe(time.monotonic() - started)
+    return Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text)
+
+
+def observe(result: Recall) -> None:
+    """Record the similarities and scores of a recall on the wire (not those of people and probes who try things out)."""
+    candidates = (*result.ranked, *(dropped.ranked for dropped in result.considered))
+    cosines = [one.cosine for one in candidates if one.cosine is not None]
+    if cosines:
+        telemetry.RECALL_SIMILARITY.observe(max(cosines))
+    if result.ranked:
+        telemetry.RECALL_SCORE.observe(result.ranked[0].score)
+    if len(result.ranked) > 1:
+        telemetry.RECALL_MARGIN.observe(result.ranked[0].score - result.ranked[1].score)
+
+
+def rank(asked: query.Query, found: Iterable[fusion.Candidate], knobs: Knobs, now: float) -> list[models.Ranked]:
+    """Every candidate with its signals, best first: by composite score, then fused rank, then id."""
+    ranked = [_scored(asked, candidate, knobs, now) for candidate in found]
+    return sorted(ranked, key=order)
+
+
+def order(one: models.Ranked) -> tuple[float, float, str]:
+    return -one.score, -one.rrf, one.memory.id
+
+
+def choose(ranked: Sequence[models.Ranked], knobs: Knobs, exclude: Set[str] = frozenset()) -> tuple[tuple[models.Ranked, ...], tuple[Dropped, ...]]:
+    """The answer and what was left out of it."""
+    chosen: list[models.Ranked] = []
+    dropped: list[Dropped] = []
+    told: set[str] = set()
+    for one in ranked:
+        text = _NOT_A_WORD.sub(" ", one.memory.text.casefold()).strip() or one.memory.text
+        reason = _objection(one, knobs, exclude, repeated=text in told, full=len(chosen) >= knobs.max_memories)
+        if reason:
+            dropped.append(Dropped(ranked=one, reason=reason))
+        else:
+            chosen.append(one)
+            told.add(text)
+    return tuple(chosen), tuple(dropped)
+
+
+def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str], *, repeated: bool, full: bool) -> str:
+    if one.memory.id in exclude:
+        return "already shown in this conversation"
+    if one.similarity < knobs.min_similarity:
+        return f"similarity {one.similarity:.2f} is under {knobs.min_similarity:.2f}"
+    if one.score < knobs.min_score:
+        return f"score {one.score:.2f} is under {knobs.min_score:.2f}"
+    if repeated:
+        return "says the same as a better one"
+    return f"not among the best {knobs.max_memories}" if full else ""
+
+
+def _embedded(text: str, embedder: ports.Embedder | None, timeout_seconds: float | None) -> tuple[Sequence[float] | None, tuple[str, ...]]:
+    if embedder is None:
+        return None, ("no embedder: recalled by words alone",)
+    started = time.monotonic()
+    try:
+        return embedder.embed([text], "query", timeout_seconds=timeout_seconds)[0], ()
+    except (errors.BrbError, TimeoutError) as error:
+        return None, (f"recalled by words alone: {str(error) or 'the embedding took too long'}",)
+    finally:
+        telemetry.RECALL_STAGE.labels("embed").observe(time.monotonic() - started)
+
+
+def _searched(
+    asked: query.Query, scope: models.Scope, store: ports.MemoryStore, mode: Mode, vector: Sequence[float] | None, limit: int
+) -> list[fusion.Candidate]:
+    started = time.monotonic()
+    dense = store.nearest(scope, vector, limit=limit) if vector is not None and mode != "bm25" else []
+    lexical = store.lexical(scope, asked.text, limit=limit) if mode != "semantic" else []
+    telemetry.RECALL_STAGE.labels("search").observe(time.monotonic() - started)
+    return fusion.fuse(dense, lexical, vector if mode != "bm25" else None)
+
+
+def _scored(asked: query.Query, candidate: fusion.Candidate, knobs: Knobs, now: float) -> models.Ranked:
+    like = similarity.likeness(asked, candidate)
+    scored = scoring.score(candidate.memory, like.similarity, now=now, min_similarity=knobs.min_similarity)
+    alike = like.similarity
+    if alike >= knobs.min_similarity and scored.score >= knobs.min_score:
+        alike = like.agreed
+        scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
+    return models.Ranked(
+        memory=candidate.memory,
+        score=scored.score,
+        similarity=alike,
+        dense_rank=candidate.dense_rank,
+        lexical_rank=candidate.lexical_rank,
+        rrf=candidate.rrf,
+        strength=scored.strength,
+        recency=scored.recency,
+        temporal=scored.temporal,
+        matched=like.matched,
+        cosine=candidate.cosine,
+    )
