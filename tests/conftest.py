@@ -65,7 +65,7 @@ def llama_socket(short_folder: Path, model_files: dict[str, Path]) -> Iterator[P
         yield path
 
 
-class _running:  # noqa: N801 - used as a function
+class _running:
     """A process for the length of a block."""
 
     def __init__(self, argv: list[str]) -> None:

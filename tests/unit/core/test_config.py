@@ -17,7 +17,7 @@ def _no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("BRB_HOST", "0.0.0.0", "BRB_AUTH=off listens on loopback only"),
+        ("BRB_HOST", "0.0.0.0", "BRB_AUTH=off listens on loopback only"),  # noqa: S104
         ("BRB_AUTH", "token", "BRB_AUTH=token is not there yet"),
         ("BRB_PORT", "70000", "BRB_PORT: "),
         ("BRB_PORT", "http", "BRB_PORT: "),

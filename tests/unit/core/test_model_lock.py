@@ -9,7 +9,13 @@ import pytest
 from services.core import config, errors, model_lock
 
 FILE = model_lock.Model(
-    kind="embedding", source="here", revision="1", sha256=hashlib.sha256(b"weights").hexdigest(), licence="MIT", audited_at="2026-01-01", file="m.gguf"
+    kind="embedding",
+    source="here",
+    revision="1",
+    sha256=hashlib.sha256(b"weights").hexdigest(),
+    licence="MIT",
+    audited_at="2026-01-01",
+    file="m.gguf",
 )
 
 

@@ -1,0 +1,172 @@
+"""What an answer said, read from a copy of its bytes after it has been relayed."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+
+import brotli  # type: ignore[import-untyped]
+import msgspec
+import zstandard
+
+MAX_DECODED_BYTES = 67_108_864
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens, as the upstream counts them."""
+
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cache_read_input_tokens: int | None = 0
+    cache_creation_input_tokens: int | None = 0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An assistant's answer. `complete`: it came to its end without an error; nothing may be learnt from one that did not."""
+
+    complete: bool = False
+    text: str = ""
+    stop_reason: str = ""
+    message_id: str = ""
+    usage: Usage = Usage()
+
+
+NONE = Answer()
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+
+
+class _Message(msgspec.Struct):
+    type: str = ""
+    id: str | None = None
+    stop_reason: str | None = None
+    content: list[_Block] = []
+    usage: Usage | None = None
+
+
+class _Delta(msgspec.Struct):
+    text: str | None = None
+    stop_reason: str | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    message: _Message | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: dict[str, msgspec.Raw] | None = None
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+
+
+def read(content_type: str, content_encoding: str, chunks: Sequence[bytes]) -> Answer:
+    """The answer in the body of a 200, streamed or not. One that can't be decoded says nothing."""
+    body = _decoded(b"".join(chunks), content_encoding)
+    if body is None:
+        return NONE
+    if content_type.lower().startswith("text/event-stream"):
+        return _streamed(body)
+    try:
+        message = msgspec.json.decode(body, type=_Message)
+    except (msgspec.DecodeError, RecursionError):
+        return NONE
+    text = "\n".join(block.text for block in message.content if block.type == "text" and block.text)
+    return Answer(message.type == "message", text, message.stop_reason or "", message.id or "", message.usage or Usage())
+
+
+def _streamed(body: bytes) -> Answer:
+    texts: dict[int, list[str]] = {}
+    message_id = stop_reason = ""
+    usage: dict[str, msgspec.Raw] = {}
+    stopped = failed = False
+    for name, data in events(body):
+        try:
+            event = _EVENT.decode(data)
+        except (msgspec.DecodeError, RecursionError):
+            failed = failed or name == b"error"
+            continue
+        match event.type:
+            case "message_start" if event.message:
+                message_id = event.message.id or ""
+                usage |= _given(event.message.usage)
+            case "content_block_start" if event.content_block and event.content_block.text:
+                texts.setdefault(event.index, []).append(event.content_block.text)
+            case "content_block_delta" if event.delta and event.delta.text:
+                texts.setdefault(event.index, []).append(event.delta.text)
+            case "message_delta":
+                stop_reason = (event.delta and event.delta.stop_reason) or stop_reason
+                usage |= event.usage or {}  # cumulative: the last one holds
+            case "message_stop":
+                stopped = True
+            case "error":
+                failed = True
+    text = "\n".join("".join(parts) for _, parts in sorted(texts.items()))
+    return Answer(stopped and not failed, text, stop_reason, message_id, _usage(usage))
+
+
+def events(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Name and data of each event of a stream (WHATWG rules; a last event without its blank line counts if it is whole)."""
+    name = b""
+    data: list[bytes] = []
+    for line in [*body.removeprefix(b"\xef\xbb\xbf").splitlines(), b""]:
+        if not line:
+            if data:
+                yield name, b"\n".join(data)
+            name, data = b"", []
+            continue
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            data.append(value)
+        elif field == b"event":
+            name = value
+
+
+def _given(usage: Usage | None) -> dict[str, msgspec.Raw]:
+    return {} if usage is None else {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in msgspec.structs.asdict(usage).items()}
+
+
+def _usage(raw: dict[str, msgspec.Raw]) -> Usage:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(raw), type=Usage)
+    except msgspec.DecodeError:
+        return Usage()
+
+
+def _decoded(body: bytes, content_encoding: str) -> bytes | None:
+    for name in reversed([part.strip().lower() for part in content_encoding.split(",") if part.strip()]):
+        try:
+            body = b"".join(_pieces(name, body))
+        except (zlib.error, brotli.error, zstandard.ZstdError, ValueError):
+            return None
+        if len(body) >= MAX_DECODED_BYTES:
+            return None
+    return body
+
+
+def _pieces(encoding: str, body: bytes) -> Iterable[bytes]:
+    match encoding:
+        case "identity":
+            return [body]
+        case "gzip" | "x-gzip":
+            return _inflated(body, zlib.MAX_WBITS + 16)
+        case "deflate":  # zlib by the standard, raw by the habit of some
+            return _inflated(body, zlib.MAX_WBITS if body[:1] == b"\x78" else -zlib.MAX_WBITS)
+        case "br":
+            return [brotli.Decompressor().process(body, output_buffer_limit=MAX_DECODED_BYTES)]
+        case "zstd":
+            return [zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True).read(MAX_DECODED_BYTES)]
+    raise ValueError("unknown encoding")
+
+
+def _inflated(body: bytes, window_bits: int) -> Iterator[bytes]:
+    left = MAX_DECODED_BYTES
+    while body and left > 0:
+        inflater = zlib.decompressobj(window_bits)
+        piece = inflater.decompress(body, left)
+        left -= len(piece)
+        yield piece
+        body = inflater.unused_data

@@ -1,0 +1,91 @@
+import pytest
+
+from services.indexer import likeness
+
+
+def alike(one: str, other: str, cosine: float = 0.9) -> bool:
+    return likeness.alike(likeness.statement(one), likeness.statement(other), cosine, 0.82)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use Postgres.", "we use  postgres"),
+        ("I don’t eat meat", "I don't eat meat!"),
+        ("We deploy every Friday", "Deploys happen on Fridays"),
+        ("The API runs on v1.2.3", "Version 1.2.3 is what the API runs on"),
+        ("The budget is 1,000 euros", "The budget is 1000 euros"),
+        ("The team has three developers", "There are 3 developers in the team"),
+        ("The launch is on October 15", "The launch is on Oct 15th"),
+        ("I can't stand loud offices", "I hate loud offices"),
+        ("My mom lives in Porto", "My mother lives in Porto"),
+    ],
+)
+def test_paraphrases_are_alike(one: str, other: str) -> None:
+    assert alike(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The deadline is October 15", "The deadline is October 16"),
+        ("The deadline is October 15", "The deadline is November 15"),
+        ("The standup is on Monday", "The standup is on Tuesday"),
+        ("PR #260 is merged", "PR #480 is merged"),
+        ("We run Postgres 15", "We run Postgres 16"),
+        ("We migrated from 15 to 16", "We migrated from 16 to 15"),
+        ("The API runs on v1.2.3", "The API runs on v1.2.4"),
+        ("We use Redis", "We do not use Redis"),
+        ("We use Redis", "We no longer use Redis"),
+        ("I love Chinese food", "I hate Chinese food"),
+        ("The staging database is MySQL", "The production database is MySQL"),
+        ("My daughter likes chess", "My son likes chess"),
+        ("I work with Ana on search", "I work with Ivo on search"),
+        ("We plan to migrate to Kafka", "We migrated to Kafka"),
+        ("I used to smoke", "I smoke"),
+        ("I indent with tabs", "I indent with spaces"),
+        ("The team has three developers", "The team has four developers"),
+        ("The port is open on the router", "The port is closed on the router"),
+    ],
+)
+def test_what_tells_statements_apart_outweighs_the_cosine(one: str, other: str) -> None:
+    assert not alike(one, other, cosine=0.99)
+
+
+@pytest.mark.parametrize(("cosine", "expected"), [(0.81, False), (0.82, False), (0.87, False), (0.89, True)])
+def test_an_exchanged_word_needs_a_higher_cosine(cosine: float, expected: bool) -> None:
+    assert alike("I drink coffee at breakfast", "I take coffee for breakfast", cosine) is expected
+
+
+@pytest.mark.parametrize(("cosine", "expected"), [(0.81, False), (0.82, True)])
+def test_the_threshold_is_inclusive(cosine: float, expected: bool) -> None:
+    assert alike("I drink coffee", "I always drink my coffee", cosine) is expected
+
+
+def test_equal_texts_are_alike_whatever_the_cosine() -> None:
+    assert alike("We use Postgres", "we use postgres.", cosine=0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "frame"),
+    [("October 15", "# #"), ("due on Friday at 10:30", "due on # at #"), ("16 GB", "# gb"), ("two GB", "# gb"), ("v1.2.3", "#")],
+)
+def test_a_frame_has_no_numbers_and_dates(text: str, frame: str) -> None:
+    assert likeness.frame(text) == frame
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("prod and staging differ", {"production", "staging"}),
+        ("we live in Berlin and work at Acme", set()),
+        ("tests run locally", {"test", "local"}),
+    ],
+)
+def test_environments_are_read_out_of_the_words(text: str, places: set[str]) -> None:
+    assert likeness.environments(text) == places
+
+
+@pytest.mark.parametrize("text", ["", "???", "日本語", "🙂", "\ud800"])
+def test_any_text_can_be_taken_apart(text: str) -> None:
+    assert likeness.statement(text).normal == likeness.normalised(text)

@@ -1,0 +1,108 @@
+import pytest
+from msgspec.structs import replace
+
+from services.core import memory_ids, messages, models
+from services.indexer import planning
+
+LEO = models.Principal("acme", "leo")
+
+
+def fact(text: str, **fields: object) -> models.Fact:
+    return models.Fact(**{"text": text, "category": models.Category.PROJECT_CONTEXT, "confidence": 0.7, "quote": text, **fields})  # type: ignore[arg-type]
+
+
+def deadline(value: str) -> models.Fact:
+    return fact(f"The deadline is {value}", attribute="deadline", value=value, functional=True)
+
+
+def turn(*facts: models.Fact, name: str = "t1", said_at: float = 100.0) -> messages.StoreFacts:
+    return messages.StoreFacts(turn=name, principal=LEO, said_at=said_at, facts=facts, project="shop")
+
+
+def plan(payload: messages.StoreFacts, *known: models.Memory) -> planning.Plan:
+    vectors = [[1.0, 0.0]] * len(payload.facts)
+    return planning.plan(payload, vectors, [planning.Known(each, (0.0, 1.0)) for each in known], threshold=0.82, now=500.0)
+
+
+def stored(stated: models.Fact, name: str, said_at: float) -> models.Memory:
+    return planning.remembered(stated, turn(stated, name=name, said_at=said_at), 0, project="shop", now=said_at)
+
+
+def test_a_fact_becomes_a_memory_with_its_evidence() -> None:
+    (made,) = plan(turn(deadline("May 3"))).created
+    assert made.id == made.lineage == memory_ids.of_fact(LEO, "t1", 0)
+    assert made.evidence == (models.Evidence("The deadline is May 3", "t1", 100.0),)
+    assert (made.team, made.owner, made.project, made.visibility) == ("acme", "leo", "shop", models.Visibility.PRIVATE)
+    assert (made.created_at, made.said_at, made.reinforced_at, made.accessed_at) == (500.0, 100.0, 100.0, 100.0)
+    assert (made.attribute, made.value, made.functional, made.mentions, made.confidence) == ("deadline", "May 3", True, 1, 0.7)
+
+
+@pytest.mark.parametrize("category", list(models.Category))
+def test_what_is_personal_holds_in_every_project(category: models.Category) -> None:
+    (made,) = plan(turn(fact("Something", category=category))).created
+    assert made.project == ("" if category in models.PERSONAL_CATEGORIES else "shop")
+
+
+def test_a_change_retires_the_old_one_into_the_lineage_of_the_new() -> None:
+    old = stored(deadline("May 3"), "t0", 50.0)
+    result = plan(turn(deadline("May 9")), old)
+    (new,) = result.created
+    assert (new.supersedes, new.lineage, new.status) == (old.id, old.id, models.Status.CURRENT)
+    assert result.changed == (replace(old, status=models.Status.SUPERSEDED, superseded_by=new.id, valid_to=100.0),)
+
+
+def test_several_that_end_at_once_go_on_in_one_lineage() -> None:
+    one, two = stored(deadline("May 3"), "t0", 50.0), stored(deadline("May 4"), "t00", 60.0)
+    result = plan(turn(deadline("May 9")), one, two)
+    assert result.merged == ((one.lineage, two.lineage),)
+    assert {memory.lineage for memory in (*result.created, *result.changed)} == {two.lineage}
+
+
+def test_a_repetition_is_counted_and_keeps_the_words() -> None:
+    old = stored(deadline("May 3"), "t0", 50.0)
+    (new,) = plan(turn(replace(deadline("May 3"), confidence=0.95, quote="deadline: May 3")), old).changed
+    assert (new.mentions, new.confidence, new.reinforced_at, new.accessed_at, new.said_at) == (2, 0.95, 100.0, 100.0, 50.0)
+    assert new.evidence == (*old.evidence, models.Evidence("deadline: May 3", "t1", 100.0))
+
+
+def test_a_turn_never_counts_twice() -> None:
+    old = planning.reinforced(stored(deadline("May 3"), "t0", 50.0), turn(deadline("May 3")), 0)
+    assert plan(turn(deadline("May 3")), old).changed == ()
+
+
+def test_a_late_repetition_does_not_turn_time_back() -> None:
+    old = stored(deadline("May 3"), "t0", 200.0)
+    (new,) = plan(turn(deadline("May 3"), said_at=100.0), old).changed
+    assert (new.mentions, new.reinforced_at, new.accessed_at) == (2, 200.0, 200.0)
+
+
+def test_evidence_does_not_grow_without_end() -> None:
+    memory = stored(deadline("May 3"), "first", 1.0)
+    for number in range(100):
+        memory = planning.reinforced(memory, turn(deadline("May 3"), name=f"t{number}"), 0)
+    assert memory.mentions == 101
+    assert [evidence.turn for evidence in memory.evidence[:2]] == ["first", "t51"]
+    assert (len(memory.evidence), memory.evidence[-1].turn) == (50, "t99")
+
+
+def test_facts_of_one_turn_are_held_against_each_other() -> None:
+    """hindsight#1730: one turn gave nine nearly equal entries."""
+    result = plan(turn(*[deadline("May 3")] * 9, deadline("May 9")))
+    first, last = result.created
+    assert (first.status, first.superseded_by, last.supersedes) == (models.Status.SUPERSEDED, last.id, first.id)
+    assert first.mentions == 1
+    assert [type(decision).__name__ for decision in result.decisions] == ["Insert", *["Reinforce"] * 8, "Supersede"]
+
+
+def test_a_late_fact_goes_straight_into_the_history() -> None:
+    newer = stored(deadline("May 9"), "t0", 200.0)
+    result = plan(turn(deadline("May 3")), newer)
+    (late,) = result.created
+    assert result.changed == ()
+    assert (late.status, late.superseded_by, late.lineage, late.valid_to) == (models.Status.SUPERSEDED, newer.id, newer.lineage, 200.0)
+
+
+def test_before_a_turn_is_what_the_turn_has_not_retired() -> None:
+    retired = replace(stored(deadline("May 3"), "t0", 50.0), status=models.Status.SUPERSEDED, superseded_by="x", valid_to=100.0)
+    assert planning.before(retired, {"y"}) == retired
+    assert planning.before(retired, {"x"}) == stored(deadline("May 3"), "t0", 50.0)

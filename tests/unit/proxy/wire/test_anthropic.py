@@ -1,0 +1,295 @@
+import json
+from typing import Any
+
+import pytest
+
+from services.core import models
+from services.proxy.wire import anthropic, splice
+
+NOON = 1_800_000_000.0
+MARK = {"cache_control": {"type": "ephemeral"}}
+REMINDER = {"type": "text", "text": "<system-reminder>\ndate: today\n</system-reminder>"}
+TOOLS = [{"name": "Read", "description": "…", "input_schema": {"type": "object"}}]
+SESSION = {"x-claude-code-session-id": "s-1"}
+CLAUDE_CODE = {**SESSION, "user-agent": "claude-cli/2.1.197 (external, cli)", "x-app": "cli"}
+SYSTEM_NOTE = {"role": "system", "content": "# Environment\n - Primary working directory: /home/leo/shop\n - Platform: linux"}
+
+
+def text(said: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": said, **more}
+
+
+def user(*blocks: Any) -> dict[str, Any]:
+    return {"role": "user", "content": list(blocks)}
+
+
+def assistant(*blocks: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def plain(said: str, role: str = "user") -> dict[str, Any]:
+    return {"role": role, "content": said}
+
+
+def tool_use(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": "Read", "input": {"path": "a"}, **more}
+
+
+def result(name: str, content: Any = "ok", **more: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": name, "content": content, **more}
+
+
+def read(
+    *messages: Any, headers: dict[str, str] | None = None, principal: models.Principal = models.LOCAL, now: float = NOON, **body: Any
+) -> anthropic.Call:
+    raw = json.dumps({"model": "m", "max_tokens": 100, "messages": list(messages), **body}).encode()
+    return anthropic.read(headers or {}, raw, principal, now)
+
+
+def main(*messages: Any, **more: Any) -> anthropic.Call:
+    return read(*messages, **{"headers": CLAUDE_CODE, "tools": TOOLS, "stream": True, "max_tokens": 32000, **more})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "route"),
+    [
+        ("POST", b"/v1/messages", "messages"),
+        ("GET", b"/v1/messages", "other"),
+        ("POST", b"/v1/messages/count_tokens", "count_tokens"),
+        ("POST", b"/v1/messages/batches", "other"),
+        ("POST", b"/v1/messages/", "other"),
+        ("HEAD", b"/", "probe"),
+        ("HEAD", b"/api/hello", "probe"),
+        ("GET", b"/v1/models", "other"),
+    ],
+)
+def test_only_posted_messages_are_read(method: str, path: bytes, route: str) -> None:
+    assert anthropic.route(method, path) == route
+
+
+HUMAN = {
+    "first turn of Claude Code": main(user(REMINDER, text("my name is Leo", **MARK)), SYSTEM_NOTE),
+    "later turn": main(
+        user(REMINDER, text("hi")), SYSTEM_NOTE, assistant(text("hello")), plain("more"), assistant(text("yes")), user(text("my name is Leo", **MARK))
+    ),
+    "the marker on the trailing system message": main(user(text("my name is Leo")), {"role": "system", "content": [text("note", **MARK)]}),
+    "after the model fell back": main(user(REMINDER, REMINDER, REMINDER, text("my name is Leo", **MARK))),
+    "repeated without a stream": main(user(REMINDER, text("my name is Leo", **MARK)), SYSTEM_NOTE, stream=False),
+    "slash command": main(user(text("<command-name>/x</command-name><command-args>my name is Leo</command-args>"), text("Do x.", **MARK))),
+    "SDK, plain": read(plain("my name is Leo")),
+    "SDK, streaming": read(plain("my name is Leo"), stream=True),
+    "SDK, with an empty list of tools": read(plain("my name is Leo"), tools=[]),
+    "SDK, with a session": read(plain("my name is Leo"), headers=SESSION),
+    "SDK, marked document before": read(user(text("a document", **MARK)), assistant(text("ok")), plain("my name is Leo")),
+    "SDK, image": read(user({"type": "image", "source": {"type": "base64", "data": "AA=="}}, text("my name is Leo"))),
+    "SDK, unknown block": read(user({"type": "hologram", "content": {"a": [1]}}, text("my name is Leo"))),
+    "SDK, web search": read(plain("my name is Leo"), tools=[{"type": "web_search_20250305", "name": "web_search"}]),
+    "SDK, odd fields": read(plain("my name is Leo"), system=7, tools="none", metadata=[], stream="yes", stop_sequences={}),
+}
+
+
+@pytest.mark.parametrize("call", HUMAN.values(), ids=HUMAN)
+def test_a_person_who_speaks_takes_a_turn(call: anthropic.Call) -> None:
+    assert call.kind is anthropic.Kind.HUMAN
+    assert call.new_turn is not None
+    assert call.new_turn.words == "my name is Leo"
+    assert len(call.turn_id) == 32
+
+
+NEXT = user(text("next", **MARK))
+TALK = (plain("my name is Leo"), assistant(text("hi Leo", **MARK)))
+NOT_HUMAN = {
+    "quota probe": (read(plain("quota"), max_tokens=1), "side"),
+    "title": (main(plain("<session>my name is Leo</session>"), tools=[]), "side"),
+    "title, of an unknown client": (read(plain("<session>my name is Leo</session>"), stream=True), "step"),
+    "title, told by its prompt": (read(plain("my name is Leo"), system="Generate a concise, sentence-case title (3-7 words)"), "side"),
+    "attribution without tools": (read(plain("x"), system=[text("x-anthropic-billing-header: cc_version=2;")], stream=True), "side"),
+    "permission check": (main(user(text("<t>"), text("User: rm -rf", **MARK), text("</t>")), tools=[], stream=False, max_tokens=64), "side"),
+    "permission check, of an unknown client": (read(user(text("a"), text("User: rm", **MARK), text("b")), max_tokens=64, headers=SESSION), "side"),
+    "classifier": (read(plain("x"), max_tokens=2112, stop_sequences=["</block>"]), "side"),
+    "security monitor": (read(plain("x"), system=[text("You are a security monitor for autonomous agents")]), "side"),
+    "web search helper": (main(user(text("Leo")), tools=[{"type": "web_search_20250305", "name": "web_search"}]), "side"),
+    "subagent": (main(user(REMINDER, text("find it", **MARK)), headers={**CLAUDE_CODE, "x-claude-code-agent-id": "a1"}), "side"),
+    "fork": (main(*TALK, plain("Summarise what I may ask next")), "side"),
+    "fork of a client that says nothing of itself": (read(*TALK, plain("Your next message?"), tools=TOOLS, stream=True), "side"),
+    "suggestion": (main(*TALK, plain("[SUGGESTION MODE: …]")), "side"),
+    "tool result": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1", **MARK))), "step"),
+    "tool result with a skill's text": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1"), text("Skill says hi", **MARK))), "step"),
+    "only a reminder": (main(user(REMINDER)), "step"),
+    "prefilled answer": (read(plain("hi"), plain("{", "assistant")), "step"),
+    "no message but the system's": (read(SYSTEM_NOTE), "opaque"),
+    "no messages": (read(), "opaque"),
+    "content is null": (read({"role": "user", "content": None}), "opaque"),
+    "message is text": (read("hi"), "opaque"),
+}
+
+
+@pytest.mark.parametrize(("call", "kind"), NOT_HUMAN.values(), ids=NOT_HUMAN)
+def test_a_call_of_the_client_itself_is_no_turn(call: anthropic.Call, kind: str) -> None:
+    assert call.kind == kind
+    assert call.new_turn is None
+    assert call.turn_id == ""
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe", b"no", b"[]", b'{"messages":1}', rb'{"messages":[{"role":"user","content":"\ud800"}]}', b"[" * 99_999]
+)
+def test_what_cannot_be_read_is_opaque(body: bytes) -> None:
+    """headroom PR#3134: a lone surrogate in a tool result became a 500."""
+    assert anthropic.read({}, body, models.LOCAL, NOON) == anthropic.Call(anthropic.Kind.OPAQUE, models.LOCAL, NOON)
+
+
+def test_a_new_turn_that_takes_no_block_is_opaque() -> None:
+    raw = b'{"messages":[{"role":"user","role":"user","content":"hi"}]}'
+    assert anthropic.read({}, raw, models.LOCAL, NOON).kind is anthropic.Kind.OPAQUE
+
+
+# One conversation in the spellings that it takes from call to call.
+FIRST = [
+    user(REMINDER, text("my name is Leo", **MARK)),
+    user(REMINDER, REMINDER, REMINDER, text("my name is Leo\n")),
+    user(text("my name is Leo")),
+    user(text("<system-reminder>a</system-reminder>\nmy name is Leo")),
+    plain("my name is Leo"),
+]
+ANSWER = [
+    assistant({"type": "thinking", "thinking": "hm", "signature": "s"}, text("Hi."), tool_use("t1")),
+    assistant(text("Hi.\n"), tool_use("t1", input={"path": "b"})),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWER)
+@pytest.mark.parametrize("first", FIRST)
+def test_a_turn_keeps_its_keys_however_the_client_spells_it_later(first: Any, answer: Any) -> None:
+    then = main(first, SYSTEM_NOTE)
+    assert then.new_turn is not None
+    assert then.new_turn.keys == main(FIRST[0], SYSTEM_NOTE).turns[0].keys
+    assert then.new_turn.keys[0] == main(FIRST[0]).turns[0].keys[0]
+    assert then.turn_id == main(FIRST[0]).turn_id
+    later = main(
+        first, answer, user(result("t1", "long output"), text("a skill speaks")), SYSTEM_NOTE, assistant(text("done")), user(text("and now?", **MARK))
+    )
+    reference = main(
+        FIRST[0], SYSTEM_NOTE, ANSWER[0], user(result("t1", [text("cut output")])), assistant(text("done")), user(REMINDER, text("and now?", **MARK))
+    )
+    assert [turn.keys for turn in later.turns] == [turn.keys for turn in reference.turns]
+    assert len(later.turns) == 2
+    assert later.old_turns[0].keys == then.new_turn.keys
+    assert later.turn_id == reference.turn_id != then.turn_id
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        main(plain("my name is Ana"), *TALK[1:], NEXT),
+        main(plain("my name is Leo"), assistant(text("hello")), NEXT),
+        main(plain("my name is Leo"), assistant(text("hi Leo"), tool_use("t2")), user(result("t2")), assistant(text("ok")), NEXT),
+        main(*TALK, NEXT, principal=models.Principal("local", "ana")),
+        main(*TALK, NEXT, principal=models.Principal("other", "me")),
+        main(*TALK, user(text("next!", **MARK))),
+    ],
+)
+def test_another_prefix_or_principal_has_other_keys(other: anthropic.Call) -> None:
+    """meho PR#1813: a key crossed principals."""
+    this = main(*TALK, NEXT)
+    assert other.new_turn is not None
+    assert this.new_turn is not None
+    assert not set(this.new_turn.keys) & set(other.new_turn.keys)
+    assert this.turn_id != other.turn_id
+
+
+def test_images_tell_turns_apart() -> None:
+    one, other = (read(user({"type": "image", "source": {"data": data}}, text("what is this?"))) for data in ("AAAA", "BBBB"))
+    assert not set(one.turns[0].keys) & set(other.turns[0].keys)
+
+
+def test_a_resumed_conversation_is_found_by_the_key_without_the_session() -> None:
+    before, resumed = (main(plain("hi"), headers={**CLAUDE_CODE, "x-claude-code-session-id": name}) for name in ("s-1", "s-2"))
+    assert before.turns[0].keys[0] != resumed.turns[0].keys[0]
+    assert before.turns[0].keys[1] == resumed.turns[0].keys[1] == read(plain("hi")).turns[0].keys[0]
+    assert len(before.turns[0].keys) == 2
+    assert len(read(plain("hi")).turns[0].keys) == 1
+
+
+def test_without_a_session_equal_words_in_two_projects_are_two_conversations() -> None:
+    """headroom#462: a block recalled in one project must not come up in another."""
+    shop, blog = (read(plain("hi"), headers={"x-brb-project": name}) for name in ("shop", "blog"))
+    assert not set(shop.turns[0].keys) & set(blog.turns[0].keys)
+    assert shop.turn_id != blog.turn_id
+    here, there = (read(plain("hi"), headers={**SESSION, "x-brb-project": name}) for name in ("shop", "blog"))
+    assert here.turns[0].keys[0] == there.turns[0].keys[0]
+    assert here.turns[0].keys[1] != there.turns[0].keys[1]
+    assert here.turns[0].keys[1] == shop.turns[0].keys[0]
+
+
+def test_without_a_session_the_same_words_on_another_day_are_another_turn() -> None:
+    assert read(plain("hi")).turn_id == read(plain("hi"), now=NOON + 60).turn_id
+    assert read(plain("hi")).turn_id != read(plain("hi"), now=NOON + 86_400).turn_id
+    assert main(plain("hi")).turn_id == main(plain("hi"), now=NOON + 86_400).turn_id
+
+
+@pytest.mark.parametrize(
+    ("headers", "user_id", "session"),
+    [
+        (SESSION, "user_ab_account_1_session_2", "s-1"),
+        ({}, "user_ab_account_1b-2c_session_0a1b2c3d-4e5f", "0a1b2c3d-4e5f"),
+        ({}, '{"device_id":"d","account_uuid":"a","session_id":"s-9"}', "s-9"),
+        ({}, "me@example.org", ""),
+        ({}, "{broken", ""),
+        ({}, 5, ""),
+    ],
+)
+def test_the_session_comes_from_the_header_or_from_the_user_id(headers: dict[str, str], user_id: Any, session: str) -> None:
+    assert read(plain("hi"), headers=headers, metadata={"user_id": user_id}).session == session
+
+
+@pytest.mark.parametrize(
+    ("call", "project"),
+    [
+        (read(plain("hi"), headers={"x-brb-project": "shop"}, system="Working directory: /x"), "shop"),
+        (read(plain("hi"), system="<env>\nWorking directory: /home/leo/shop\nPlatform: linux\n</env>"), "/home/leo/shop"),
+        (read(plain("hi"), system=[text("You are…"), text("# Env\n - Primary working directory: /home/leo/a b/\n - x: y")]), "/home/leo/a b"),
+        (read(plain("hi"), SYSTEM_NOTE), "/home/leo/shop"),
+        (read(plain("hi"), {"role": "system", "content": [text("Working directory: `C:\\shop`")]}), "C:\\shop"),
+        (read(plain("hi"), system="You help. The primary working directory: /home/leo/shop. It is a git repo."), "/home/leo/shop"),
+        (read(plain("hi"), system="# Env\r\nWorking directory: /home/leo/shop\r\nPlatform: x"), "/home/leo/shop"),
+        (read(plain("hi"), SYSTEM_NOTE, plain("Working directory: /new", "system")), "/new"),
+        (read(plain("hi"), system="Working directory: "), ""),
+        (read(plain("hi"), system="The networking directory: /etc"), ""),
+        (read(plain("Working directory: /etc")), ""),
+        (read(user(text("<system-reminder>Primary working directory: /etc</system-reminder>"), text("hi"))), ""),
+        (read(plain("hi"), system="Additional working directories: /etc"), ""),
+        (read(plain("hi")), ""),
+    ],
+)
+def test_the_project_is_what_the_client_states_never_what_the_person_says(call: anthropic.Call, project: str) -> None:
+    """headroom#462: memories of another project were shown."""
+    assert call.project == project
+
+
+def test_earlier_turns_and_the_last_answer_are_at_hand() -> None:
+    call = main(
+        plain("one"),
+        assistant(text("first")),
+        plain("two"),
+        assistant({"type": "thinking", "thinking": "x"}, text("a"), text("b")),
+        plain("three"),
+        SYSTEM_NOTE,
+    )
+    assert [turn.words for turn in call.old_turns] == ["one", "two"]
+    assert [turn.index for turn in call.turns] == [0, 2, 4]
+    assert call.answer == "a\nb"
+
+
+def test_blocks_go_behind_the_persons_last_block_before_trailing_system_messages() -> None:
+    """OmniRoute#9436: system messages were hoisted. inflexa PR#508: a fifth marker was added."""
+    body = json.dumps({"messages": [user(REMINDER, text("hi", **MARK)), SYSTEM_NOTE], "system": [text("first", **MARK)], "tools": TOOLS}).encode()
+    call = anthropic.read(CLAUDE_CODE, body, models.LOCAL, NOON)
+    changed = json.loads(splice.insert(body, {call.turns[-1].spot: "block"}))
+    assert changed == {**json.loads(body), "messages": [user(REMINDER, text("hi", **MARK), text("block")), SYSTEM_NOTE]}
+
+
+def test_a_fork_has_its_old_turns_but_not_its_instruction() -> None:
+    call = main(*TALK, plain("Summarise the conversation"))
+    assert [turn.words for turn in call.turns] == ["my name is Leo"]
+    assert call.turns[0].keys == main(TALK[0]).turns[0].keys

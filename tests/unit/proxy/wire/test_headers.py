@@ -1,0 +1,59 @@
+import pytest
+
+from services.proxy.wire import headers
+
+REQUEST = [
+    (b"host", b"localhost:3000"),
+    (b"connection", b"keep-alive, X-Hop"),
+    (b"x-hop", b"1"),
+    (b"authorization", b"Bearer oauth"),
+    (b"x-api-key", b"k"),
+    (b"anthropic-beta", b"a"),
+    (b"anthropic-beta", b"b,c"),
+    (b"anthropic-future", "ü".encode()),
+    (b"accept-encoding", b"gzip, deflate, br, zstd"),
+    (b"x-brb-project", b"shop"),
+    (b"X-BRB-Key", b"secret"),
+    (b"content-length", b"5"),
+    (b"expect", b"100-continue"),
+    (b"te", b"trailers"),
+]
+KEPT = [
+    ("authorization", "Bearer oauth"),
+    ("x-api-key", "k"),
+    ("anthropic-beta", "a"),
+    ("anthropic-beta", "b,c"),
+    ("anthropic-future", "ü"),
+    ("accept-encoding", "gzip, deflate, br, zstd"),
+]
+
+
+@pytest.mark.parametrize(("length", "announced"), [(None, "5"), (9, "9")])
+def test_all_but_the_hops_own_headers_reach_the_upstream_in_order(length: int | None, announced: str) -> None:
+    assert list(headers.to_upstream(REQUEST, length).items()) == [*KEPT, ("content-length", announced)]
+
+
+def test_length_and_transfer_coding_are_never_sent_together() -> None:
+    """claude-relay-service PR#204: both were sent."""
+    both = [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
+    assert list(headers.to_upstream(both, None)) == []
+    assert headers.to_client(both) == []
+
+
+def test_duplicates_and_unknown_headers_reach_the_client() -> None:
+    raw = [(b"Set-Cookie", b"a"), (b"Set-Cookie", b"b"), (b"Keep-Alive", b"1"), (b"Content-Length", b"3"), (b"retry-after", b"7")]
+    assert headers.to_client(raw, [("x-brb-turn", "t")]) == [*raw[:2], *raw[3:], (b"x-brb-turn", b"t")]
+
+
+@pytest.mark.parametrize(
+    ("raw", "announced", "length"),
+    [
+        ([], False, 0),
+        ([(b"content-length", b"0")], True, 0),
+        ([(b"Content-Length", b"12")], True, 12),
+        ([(b"transfer-encoding", b"chunked")], True, 0),
+    ],
+)
+def test_a_body_is_there_if_it_is_announced(raw: list[tuple[bytes, bytes]], announced: bool, length: int) -> None:
+    assert headers.announces_body(raw) is announced
+    assert headers.content_length(raw) == length
