@@ -51,9 +51,7 @@ class MemoryStore(Protocol):
 
     def count(self, scope: models.Scope, where: Where = CURRENT) -> int: ...
 
-    def nearest(
-        self, scope: models.Scope, vector: Sequence[float], *, limit: int, where: Where = CURRENT, exact: bool = False
-    ) -> list[models.Hit]:
+    def nearest(self, scope: models.Scope, vector: Sequence[float], *, limit: int, where: Where = CURRENT, exact: bool = False) -> list[models.Hit]:
         """By cosine, best first. `Hit.score` is the cosine. `exact` forbids an approximate index."""
 
     def lexical(self, scope: models.Scope, text: str, *, limit: int, where: Where = CURRENT) -> list[models.Hit]:

@@ -1,0 +1,72 @@
+"""Correcting a memory by hand, and looking at what it was."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from services.core import errors, memory_ids, models, ports
+
+_PAGE = 500
+
+
+def edited(
+    memory: models.Memory, *, text: str | None = None, category: models.Category | None = None, now: float
+) -> tuple[models.Memory, models.Memory]:
+    """The memory with its new text or category, and what it was, as a superseded memory of the same lineage. The id stays with the new one.
+
+    A new text is its own evidence, as the person's own words; the old evidence stays with the archived version.
+    `BadInput` when the text is empty or nothing changes.
+    """
+    wanted = memory.text if text is None else text.strip()
+    if not wanted:
+        raise errors.BadInput("the text is empty: to erase a memory, forget it")
+    if wanted == memory.text and category in (None, memory.category):
+        raise errors.BadInput("nothing changes: the memory says that already")
+    archived = replace(
+        memory,
+        id=memory_ids.of_version(memory),
+        status=models.Status.SUPERSEDED,
+        superseded_by=memory.id,
+        valid_to=now,
+    )
+    current = replace(_reworded(memory, wanted, now), category=category or memory.category, supersedes=archived.id, said_at=now, reinforced_at=now)
+    return current, archived
+
+
+def history(store: ports.MemoryStore, scope: models.Scope, memory_id: str) -> list[models.Memory]:
+    """All versions of a memory that the scope sees: the current one first, then newest first. Empty if it sees no memory of that id."""
+    memory = store.get(scope, memory_id)
+    return sorted(lineage(store, scope, memory.lineage), key=_age) if memory else []
+
+
+def lineage(store: ports.MemoryStore, scope: models.Scope, lineage_id: str) -> Iterable[models.Memory]:
+    """Every memory of a lineage that the scope sees, in no order."""
+    where = ports.Where(status=None, lineage=lineage_id)
+    offset = 0
+    while page := store.find(scope, where, limit=_PAGE, offset=offset):
+        yield from page
+        offset += len(page)
+
+
+def last_said(memory: models.Memory) -> float:
+    """When the person last stood by the memory."""
+    return max([memory.said_at, *(evidence.said_at for evidence in memory.evidence)])
+
+
+def _age(memory: models.Memory) -> tuple[bool, float, float, str]:
+    return (memory.status is not models.Status.CURRENT, -memory.said_at, -memory.created_at, memory.id)
+
+
+def _reworded(memory: models.Memory, text: str, now: float) -> models.Memory:
+    """What was read out of the old words stays only where the new ones still have it."""
+    if text == memory.text:
+        return memory
+    kept = text.casefold()
+    return replace(
+        memory,
+        text=text,
+        value=memory.value if memory.value.casefold() in kept else "",
+        entities=tuple(entity for entity in memory.entities if entity.casefold() in kept),
+        qualifiers=tuple(qualifier for qualifier in memory.qualifiers if qualifier in kept),
+        evidence=(models.Evidence(quote=text, turn=f"edit-{memory_ids.of_version(memory)}", said_at=now),),
+    )

