@@ -11,6 +11,7 @@ from services.embedded.bench import report
         ([3.0], 0.95, 3.0),
         ([1.0, 2.0], 0.5, 1.0),
         (list(range(100, 0, -1)), 0.95, 95),
+        (list(range(1, 11)), 0.95, 10),
         (list(range(1, 11)), 1.0, 10),
         ([5.0, 1.0], 0.0, 1.0),
     ],
