@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from services.core import config, model_lock
+from services.core import config, model_lock, ports
 from services.core.adapters import llama_cpp, qdrant_edge
 
 
@@ -19,6 +19,15 @@ def open_embedder(settings: config.Settings) -> llama_cpp.LlamaCppEmbedder:
     )
 
 
-def open_store(settings: config.Settings) -> qdrant_edge.EdgeStore:
-    """Opens or makes the shard; `WrongModel` if the folder holds another model's, `SetupError` if another process has it open."""
-    return qdrant_edge.EdgeStore.open(settings.store_dir, model=settings.embed_model, dimension=model_lock.embedding(settings).dimension)
+def open_store(settings: config.Settings) -> ports.MemoryStore:
+    """Opens or makes the collection of the embedding model: in the data folder, or on the server that `BRB_QDRANT_URL` names.
+
+    `WrongModel` if there is another model's, `SetupError` if another process has the folder open.
+    """
+    dimension = model_lock.embedding(settings).dimension
+    if settings.qdrant_url is None:
+        return qdrant_edge.EdgeStore.open(settings.store_dir, model=settings.embed_model, dimension=dimension)
+    from services.core.adapters import qdrant_server  # its client takes seconds to import
+
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    return qdrant_server.QdrantServerStore.connect(settings.qdrant_url, api_key=key, model=settings.embed_model, dimension=dimension)
