@@ -1,13 +1,11 @@
 """How a durable job is run: claim, do, finish or give back. Shared by every service that consumes a queue. See docs/adr/0002."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import structlog
 
-from services.core import errors, messages, ports, telemetry
+from services.core import errors, leases, messages, ports, telemetry
 
 MAX_ATTEMPTS = 5
 _AWAY_SECONDS = 5.0  # how long to leave a dependency alone that does not answer
@@ -45,7 +43,7 @@ def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: 
         log.error("job_dead", error="Killed")
         return "dead"
     try:
-        with _kept(book, claim, lease_seconds):
+        with leases.kept(lambda: book.extend(claim), lease_seconds / 3):
             then = handle(claim.job.payload)
     except errors.Unavailable as error:
         book.postpone(claim, _AWAY_SECONDS, counted=False)
@@ -71,28 +69,6 @@ def _failed(claim: ports.Claim, error: Exception, book: ports.JobBook) -> str:
     book.postpone(claim, backoff_seconds(claim.attempt), counted=True)
     log.warning("job_failed", exc_info=error)
     return "failed"
-
-
-@contextmanager
-def _kept(book: ports.JobBook, claim: ports.Claim, lease_seconds: float) -> Iterator[None]:
-    """Extend the lease while the work goes on, so that only a dead worker's job is taken by another."""
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(lease_seconds / 3):
-            try:
-                if not book.extend(claim):
-                    return
-            except errors.Unavailable:
-                continue
-
-    thread = threading.Thread(target=beat, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
 
 def reconcile(book: ports.JobBook, publish: Publish) -> int:

@@ -94,7 +94,8 @@ def up_detached(settings: config.Settings, *, say: Say) -> State:
     while process.poll() is None:
         lines = log.read_text(errors="replace").splitlines()
         for line in lines[shown:]:
-            say(line)
+            if not line.startswith("error: "):  # raised below
+                say(line)
         shown = len(lines)
         found = state(settings)
         if found is not None and found.ready and found.pid == process.pid:
@@ -108,8 +109,9 @@ def down(settings: config.Settings) -> bool:
     """Stop the BRB of this data folder and whatever it left behind; whether there was one."""
     found = state(settings)
     if found is not None:
-        os.kill(found.pid, signal.SIGTERM)
-        psutil.wait_procs([psutil.Process(found.pid)] if psutil.pid_exists(found.pid) else [], timeout=90)
+        with suppress(ProcessLookupError):
+            os.kill(found.pid, signal.SIGTERM)
+        _wait_gone(Child(found.pid, found.started), 90)
     return _end_leftovers(settings) or found is not None
 
 
@@ -296,11 +298,18 @@ def _alive(child: Child) -> bool:
         return False
 
 
+def _wait_gone(child: Child, seconds: float) -> None:
+    """Until it has ended (one that nobody reaps has ended too) or the time is over."""
+    deadline = time.monotonic() + seconds
+    while _alive(child) and time.monotonic() < deadline:
+        time.sleep(_READY_POLL_SECONDS)
+
+
 def _end_group(leader: int, grace_seconds: float) -> None:
     """SIGTERM to the leader, which ends its own children; SIGKILL to what is left of its group after the grace time."""
-    with suppress(ProcessLookupError, psutil.Error):
-        if grace_seconds:
+    if grace_seconds and (child := _child(leader)) is not None:
+        with suppress(ProcessLookupError):
             os.kill(leader, signal.SIGTERM)
-            psutil.wait_procs([psutil.Process(leader)], timeout=grace_seconds)
+        _wait_gone(child, grace_seconds)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)

@@ -84,7 +84,7 @@ class Injection:
             ledger = await self._within(deadline, lambda: self._parts.ledger.read(keys))
         except (errors.BrbError, TimeoutError):
             _outcome("ledger_away")
-            return Injected(call)
+            return _injected(call, Replay({}, frozenset()), None) if call.new_turn else Injected(call)
         old = replay(call, ledger)
         telemetry.REPLAYED.inc(len(old.blocks))
         if call.new_turn is None:

@@ -22,11 +22,16 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(?:bearer|basic)[ \t]{1,3}([A-Za-z0-9_\-.~+/=]{16,})", re.IGNORECASE)
-_USER_OPTION = re.compile(r"[ \t](?:-u|--user|--proxy-user|-U)(?:[ \t]{1,5}|"
-    r"=)(?P<q>[\"']?)(?P<user>[^\s:\"']{0,100})[\"']?:(?P<i>[\"']?)(?P<password>[^\s\"']{0,200})")
+_USER_OPTION = re.compile(
+    r"[ \t](?:-u|--user|--proxy-user|-U)(?:[ \t]{1,5}|"
+    r"=)(?P<q>[\"']?)(?P<user>[^\s:\"']{0,100})[\"']?:(?P<i>[\"']?)(?P<password>[^\s\"']{0,200})"
+)
 _CURL = re.compile(r"\b(?:curl|wget|http|https|httpie)\b")
-_QUERY = re.compile(r"[?&;](?:sig|signature|x-amz-signature|x-goog-signature|access_token|auth|code|"
-    r"sas)=([A-Za-z0-9_\-.~%+/=]{20,2000})", re.IGNORECASE)
+_QUERY = re.compile(
+    r"[?&;](?:sig|signature|x-amz-signature|x-goog-signature|access_token|auth|code|"
+    r"sas)=([A-Za-z0-9_\-.~%+/=]{20,2000})",
+    re.IGNORECASE,
+)
 _SQL = re.compile(r"\bIDENTIFIED[ \t]{1,5}(?:WITH[ \t]\S{1,40}[ \t]{1,5})?BY[ \t]{1,5}['\"]([^'\"\r\n\x1e]{3,200})['\"]", re.IGNORECASE)
 _SSHPASS = re.compile(r"\bsshpass[ \t]{1,5}-p[ \t]{0,5}([\"']?)([^\s\"']{3,200})")
 

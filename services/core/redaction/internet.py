@@ -8,12 +8,17 @@ from services.core.redaction.spans import Kind, Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])(\w[\w.+%'~-]{0,63}|\"[^\"\s@]{1,62}\")@((?:[\w-]{1,63}\.){1,8}[^\W\d_][\w-]{1,62})(?![\w-])")
 # Not mailboxes: systemd's template units, images for dense screens, files.
-_NO_DOMAIN = re.compile(r"(?:.*\.)?(?:service|socket|timer|target|mount|slice|scope|device|png|jpe?g|gif|svg|webp|css|js|ts|tsx|py|json|"
-    r"ya?ml|local-dev)$", re.IGNORECASE)
+_NO_DOMAIN = re.compile(
+    r"(?:.*\.)?(?:service|socket|timer|target|mount|slice|scope|device|png|jpe?g|gif|svg|webp|css|js|ts|tsx|py|json|"
+    r"ya?ml|local-dev)$",
+    re.IGNORECASE,
+)
 
 _V4 = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}"
-_IPV4 = re.compile(rf"(?<![\w.:+-])(?<![^/]/)(?<!^/){_V4}(?![\w-])(?!\.[0-9])|(?<=://){_V4}(?![\w-])(?!\.[0-9])|"
-    rf"(?<=[A-Za-z]:){_V4}(?![\w-])(?!\.[0-9])")
+_IPV4 = re.compile(
+    rf"(?<![\w.:+-])(?<![^/]/)(?<!^/){_V4}(?![\w-])(?!\.[0-9])|(?<=://){_V4}(?![\w-])(?!\.[0-9])|"
+    rf"(?<=[A-Za-z]:){_V4}(?![\w-])(?!\.[0-9])"
+)
 _IPV6 = re.compile(rf"(?<![\w:.])(?:[0-9A-Fa-f]{{0,4}}:){{2,7}}(?:{_V4}|[0-9A-Fa-f]{{0,4}})(?:%[A-Za-z0-9]{{1,15}})?(?![\w:])(?!\.[0-9])")
 _VERSION_BEFORE = re.compile(
     r"(?:\b(?:versions?|ver|v|releases?|releasing|build|firmware|driver|upgraded|upgrade|downgraded|downgrade|bump(?:ed)?|tag(?:ged)?|jdk|"

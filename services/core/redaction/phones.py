@@ -30,8 +30,10 @@ _OTHER_WORD = re.compile(
     r"offset|seed|size|customer|employee|student|batch|lot|model|zip|postcode)s?(?: ?(?:number|no\.?|id|#))?(?: (?:is|was|of))?[ :#=(]*$",
     re.IGNORECASE,
 )
-_NO_PHONE = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}(?![./-]?[0-9])|[0-9]{4}[./-][0-9]{2}[./-][0-9]{2}(?:[ T.-]?[0-9 ]*)?|"
-    r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])|0[.][0-9 ]+|[0-9]{1,2}/[0-9]{4}(?![0-9]).*")
+_NO_PHONE = re.compile(
+    r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}(?![./-]?[0-9])|[0-9]{4}[./-][0-9]{2}[./-][0-9]{2}(?:[ T.-]?[0-9 ]*)?|"
+    r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])|0[.][0-9 ]+|[0-9]{1,2}/[0-9]{4}(?![0-9]).*"
+)
 _HEX_DUMP = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{2} $")
 _REGIONS = ("GB", "DE", "FR", "IT", "NL", "BE", "CH", "AT", "SE", "IE", "FI", "AU", "NZ", "JP", "IL", "TR", "IN", "BR", "ZA", "KR")
 _CONTEXT = 60
@@ -98,5 +100,3 @@ def _parse(candidate: str, region: str | None) -> phonenumbers.PhoneNumber | Non
         return phonenumbers.parse(candidate, region)
     except phonenumbers.NumberParseException:
         return None
-
-

@@ -48,8 +48,10 @@ _STREETS = (
 )
 _STREETS_IN_A_PLACE = (
     _english(_WEAK),
-    re.compile(rf"{_START}(?:Via|Plaza|Largo|Strada|Camino)[ ](?:(?:del|della|dei|delle|di|da|de|"
-    rf"la)[ ]){{0,2}}(?:{_CAP}[ ]){{1,3}},?[ ]?{_HOUSE}(?!\w|\.[0-9])"),
+    re.compile(
+        rf"{_START}(?:Via|Plaza|Largo|Strada|Camino)[ ](?:(?:del|della|dei|delle|di|da|de|"
+        rf"la)[ ]){{0,2}}(?:{_CAP}[ ]){{1,3}},?[ ]?{_HOUSE}(?!\w|\.[0-9])"
+    ),
     re.compile(rf"{_START}(?:{_CAP}[ -]){{1,3}}(?:Platz|Weg|Ring)[ ]{_HOUSE}(?!\w|\.[0-9])"),
     re.compile(rf"{_START}(?:Am|An der|An den|Auf der|Im|In der|Zum|Zur|Unter den|Bei der)[ ](?:{_CAP}[ ]){{1,3}}{_HOUSE}(?!\w|\.[0-9])"),
     re.compile(
@@ -63,16 +65,20 @@ _LIVES_AT = re.compile(
     r"ship[ ](?:it[ ])?to|resid(?:e|es|ing)[ ]at|located[ ]at)[ ]",
     re.IGNORECASE,
 )
-_SAID_PLACE = re.compile(rf"[0-9]{{1,5}}[A-Za-z]?[ ](?:{_CAP}[ ,]{{0,2}}){{1,5}}(?:[0-9]{{1,5}}(?!\w|\.[0-9]))?|"
-    rf"(?:{_CAP}[ ]){{1,4}}[0-9]{{1,4}}[A-Za-z]?(?!\w)")
+_SAID_PLACE = re.compile(
+    rf"[0-9]{{1,5}}[A-Za-z]?[ ](?:{_CAP}[ ,]{{0,2}}){{1,5}}(?:[0-9]{{1,5}}(?!\w|\.[0-9]))?|"
+    rf"(?:{_CAP}[ ]){{1,4}}[0-9]{{1,4}}[A-Za-z]?(?!\w)"
+)
 _PLACE_BEFORE = re.compile(
     r"(?:\b(?:address|lives?|living|located|reside[sd]?|residence|moved|home|house|office|hq|headquarters|deliver(?:ed|y)?|ship(?:ped|"
     r"ping)?|mail(?:ed|ing)?|visit|meet|based)"
     r"\b[^\n]{0,40}|\bat )$",
     re.IGNORECASE,
 )
-_NO_STREET = re.compile(r"\b(?:Google|One|Hard|Flash|Disk|Pen|USB|Shared|Team|Test|Proton|My)[ ]Drive\b|\b(?:By|No|One|Other|Two|Three|"
-    r"Right|Wrong|Which)[ ]Way\b")
+_NO_STREET = re.compile(
+    r"\b(?:Google|One|Hard|Flash|Disk|Pen|USB|Shared|Team|Test|Proton|My)[ ]Drive\b|\b(?:By|No|One|Other|Two|Three|"
+    r"Right|Wrong|Which)[ ]Way\b"
+)
 
 _STATE = (
     r"(?:A[LKZRAEP]|C[AOT]|D[EC]|FL|GA|HI|I[DLNA]|K[SY]|LA|M[EDAINSOTH]|N[EVHJMYCD]|O[HKR]|P[AWR]|RI|S[CD]|T[NX]|UT|V[TAI]|W[AVIY]|"

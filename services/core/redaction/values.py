@@ -21,8 +21,11 @@ _DUMMY_WORDS = re.compile(
     r"value|string|str|text|none|null|nil|undefined|true|false|yes|no|empty|todo|tbd|required|optional|bar|baz|credentials?|login)[-_. ]?)+",
     re.IGNORECASE,
 )
-_ALGORITHM = re.compile(r"(?:sha|md|aes|rsa|oauth|base|argon|hs|rs|es|ed|utf|pbkdf|bcrypt|tls|http|ipv|x|p|s|"
-    r"k)-?\d{1,4}(?:-?[a-z]{0,6}\d{0,4})", re.IGNORECASE)
+_ALGORITHM = re.compile(
+    r"(?:sha|md|aes|rsa|oauth|base|argon|hs|rs|es|ed|utf|pbkdf|bcrypt|tls|http|ipv|x|p|s|"
+    r"k)-?\d{1,4}(?:-?[a-z]{0,6}\d{0,4})",
+    re.IGNORECASE,
+)
 _MASKED = re.compile(r"(.)\1{5}|\*{3}|\.{3}|…|•{3}|#{4}", re.IGNORECASE)
 
 

@@ -383,9 +383,8 @@ def _scan(tokens: list[Token], start: int) -> tuple[int, tuple[str, ...], tuple[
         index += 1
     if last_aux >= 0 and auxiliaries and auxiliaries[-1] in {"be", "have"} and (index >= len(tokens) or not _is_main(tokens[index], auxiliaries[-1])):
         return last_aux, tuple(auxiliaries[:-1]), tuple(adverbs), negated
-    if index >= len(tokens) or (
-        index == start and start == 0 and not _verbal_start(tokens[0]) and tokens[0].lemma_.lower() not in _KNOWN_VERBS | _ORDERS
-    ):
+    starts_with_verb = _verbal_start(tokens[0]) or tokens[0].lemma_.lower() in _KNOWN_VERBS | _ORDERS
+    if index >= len(tokens) or (index == start == 0 and not starts_with_verb):
         return None
     return index, tuple(auxiliaries), tuple(adverbs), negated
 

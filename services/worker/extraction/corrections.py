@@ -18,22 +18,25 @@ _IS = (
     r"|write))?|i should have said|it was|it's now|the (?:right|correct) one is)"
 )
 _ADV = r"(?:\s+(?:actually|really|now|spelled|spelt|written|called|supposed to be))*"
-_FORMS = (
+_SURE = (
     re.compile(rf"^{_MARK}[\s,.!:—–-]+{_IS}{_ADV}\s+(?P<new>.+)$", re.IGNORECASE),
     re.compile(
-        r"^(?:(?:oh|ah|well|um|and|but|so)[\s,]+)*(?:i meant(?: to (?:say|write))?|make (?:that|it)|it'?s actually|it is "
-        r"actually|it'?s spell?ed|that should be|it should be)\s+(?P<new>.+)$",
+        r"^(?:(?:oh|ah|well|um|and|but|so)[\s,]+)*(?:i meant(?: to (?:say|write))?|make (?:that|it)|it'?s actually|it is actually"
+        r"|it'?s spell?ed|that should be|it should be)"
+        rf"{_ADV}\s+(?P<new>.+)$",
         re.IGNORECASE,
     ),
-    re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?(?P<new>[^,]+?),? i (?:mean|meant)$", re.IGNORECASE),
     re.compile(
         r"^(?:(?:no|actually|sorry|wait)[\s,]+)*(?:it'?s|it is|that'?s|my name is|my name's)(?: not|n't) (?P<old>[^,]+?)[,;]? "
         r"(?:but|it'?s|it is)\s+(?P<new>.+)$",
         re.IGNORECASE,
     ),
-    re.compile(rf"^{_MARK}\s*[,:—–-]+\s*(?P<new>.+)$", re.IGNORECASE),
     re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>[^,]+?),? not (?P<old>.+)$", re.IGNORECASE),
     re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>.+?),? (?:actually|though)$", re.IGNORECASE),
+)
+_UNSURE = (  # say little: they correct only what is known to have been said
+    re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?(?P<new>[^,]+?),? i (?:mean|meant)$", re.IGNORECASE),
+    re.compile(rf"^{_MARK}\s*[,:—–-]+\s*(?P<new>.+)$", re.IGNORECASE),
 )
 _NEVER = re.compile(
     r"^(?:a|an|not|just|so|too|very|because|like|about|going|i|we|you|my|our|your|it|that|this|they|he|she|there|what|why"
@@ -45,8 +48,6 @@ _NEVER = re.compile(
     re.IGNORECASE,
 )
 _WITH_OLD = re.compile(r"^(?P<new>.+?),?\s+(?:not|instead of|rather than)\s+(?P<old>.+)$", re.IGNORECASE)
-_BARE = 4  # the form that has nothing but a marker
-_UNSURE = frozenset({2, _BARE})  # forms that say little: they correct only what is known to have been said
 _MAX_WORDS = 6
 
 
@@ -60,18 +61,16 @@ class Correction(msgspec.Struct, frozen=True):
 
 def read(text: str) -> Correction | None:
     """The correction that a sentence makes, if its whole content is one."""
-    for index, form in enumerate(_FORMS):
+    for form in _SURE + _UNSURE:
         match = form.match(text.strip())
         if match is None:
             continue
         new, old = match["new"], match.groupdict().get("old") or ""
         if not old and (both := _WITH_OLD.match(new)):
             new, old = both["new"], both["old"]
-        value = values.long(new)
-        if not _may_be_value(value) or (index == _BARE and not values.concrete(value)) or filters.is_question(value):
-            continue
-        plain = index not in _UNSURE and (values.concrete(value) or bool(old))
-        return Correction(value, values.long(old), plain)
+        value, told = values.long(new), values.concrete(values.long(new))
+        if _may_be_value(value) and (told or form in _SURE) and not filters.is_question(value):
+            return Correction(value, values.long(old), plain=form in _SURE and (told or bool(old)))
     return None
 
 

@@ -2,6 +2,9 @@
 
 import re
 
+from services.core.redaction.spans import PLACEHOLDER
+from services.worker.extraction import vocabulary
+
 _I = re.IGNORECASE
 
 _LEAD = re.compile(
@@ -39,9 +42,8 @@ _REMEMBER = re.compile(
     r"|(?:for (?:future reference|next time|later|the future)|note to self|nb|n\.b\.|note|memo)\s*[:,]?\s+(?=\w))",
     _I,
 )
-_REMEMBER_TO = re.compile(
-    r"^(?:please\s+)?(?:remind me (?:to|that|about)|(?:don't let me|i must not|must not) forget to|remember to|don't forget to)\s+", _I
-)
+_REMIND = re.compile(r"^(?:please\s+)?(?:remind me (?:to|that|about)|(?:don't let me|i must not|must not) forget to)\s+", _I)
+_REMEMBER_TO = re.compile(r"^(?:please\s+)?(?:remember to|don't forget to)\s+", _I)
 _TODO = re.compile(r"^(?:to-?do|action item|task for (?:me|later)|follow-?up|next steps?)(?: (?:for|to) \w+)?\s*[:—-]\s*", _I)
 _CORRECTS = re.compile(
     r"^(?:(?:oh|ah|hmm+|well|um|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|correction|scratch that"
@@ -144,9 +146,9 @@ _AT_HAND = re.compile(
 
 
 DASH = re.compile(
-    r",\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops|i meant?|correction|or rather|scratch "
-    r"that)[\s,])|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|:\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always"
-    r"|never)\b)",
+    r"(?<!sorry)(?<!no)(?<!wait)(?<!oops)(?<!actually),\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops"
+    r"|i meant?|correction|or rather|scratch that)[\s,])"
+    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|:\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
     _I,
 )
 """Sets one part of a sentence off from another."""
@@ -169,15 +171,15 @@ def _may_drop(lead: str, after: str) -> bool:
     if not after.strip():
         return False
     if _COMMA_ONLY.match(word):
-        return len(lead.rstrip()) > len(word) or bool(
-            re.match(r"(?:i|we|my|our)\b", after, _I) and word.lower() not in {"no", "since", "because", "all"}
-        )
+        return len(lead.rstrip()) > len(word) or bool(re.match(r"(?:i|we|my|our)\b", after, _I) and word.lower() not in {"no", "all"})
     return True
 
 
 def todo_lead(text: str) -> str:
-    """The part of the text that says "remind me to" and the like; "" if none."""
-    match = _TODO.match(text) or _REMEMBER_TO.match(text)
+    """The part of the text that says "remind me to" and the like; "" if none. "Remember to ..." alone is advice or an order."""
+    match = _TODO.match(text) or _REMIND.match(text)
+    if match is None and vocabulary.WHEN_DUE.search(text):
+        match = _REMEMBER_TO.match(text)
     return match[0] if match else ""
 
 
@@ -240,3 +242,8 @@ def is_passing(text: str) -> bool:
 def is_at_hand(text: str) -> bool:
     """True only of the code or the conversation at hand."""
     return bool(_AT_HAND.search(text))
+
+
+def says_nothing(value: str) -> bool:
+    """A value of which redaction left nothing: "<EMAIL_1>"."""
+    return bool(value) and re.search(r"\w", PLACEHOLDER.sub("", value)) is None

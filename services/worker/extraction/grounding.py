@@ -4,7 +4,8 @@ import re
 
 from services.core import models
 
-_TOKEN = re.compile(r"<[A-Z][A-Z_]*(?:_\d+)?>|[^\W_](?:[\w.+#/@:-]*[\w+#])?|[^\W_]")
+_TOKEN = re.compile(r"<[A-Z][A-Z_]*(?:_\d+)?>|[^\W_][\w.+#/@:-]*")
+_PUNCTUATION = "./@:-"  # part of a token only inside it
 _OPENERS = frozenset({"i", "my", "we", "our", "the", "this", "a", "an", "i'm", "i've", "we're", "we've"})
 
 
@@ -30,9 +31,10 @@ def _flat(text: str) -> str:
 
 def _tokens(text: str) -> frozenset[str]:
     plain = text.replace("`", "").replace("*", "").replace("’", "'")
-    return frozenset(token.casefold() for token in _TOKEN.findall(plain))
+    return frozenset(token.rstrip(_PUNCTUATION).casefold() for token in _TOKEN.findall(plain))
 
 
 def _telling(text: str) -> frozenset[str]:
     """Names, numbers and identifiers: what must not be invented."""
-    return frozenset(t.casefold() for t in _TOKEN.findall(text) if t.casefold() not in _OPENERS and (t != t.lower() or not t.isalpha()))
+    tokens = (token.rstrip(_PUNCTUATION) for token in _TOKEN.findall(text))
+    return frozenset(t.casefold() for t in tokens if t.casefold() not in _OPENERS and (t != t.lower() or not t.isalpha()))

@@ -23,7 +23,7 @@ _BLOCKS = re.compile(
 )
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z_]*(?:_\d+)?>")
 _FOREIGN_TEXT = re.compile(
-    r"(?:(?:^|[.!?\n]\s*|\b(?:please|you|to|and)\s+)"
+    r"(?:(?:^|[.!?\n]\s{0,3}|\b(?:please|you|to|and)\s+)"
     r"(?:translate|summari[sz]e|proof-?read|re(?:write|phrase|word)|paraphrase|correct|edit|review|classify|parse|extract|convert|explain"
     r"|(?:reply|respond|answer) to (?:this|the|that)|(?:improve|fix|check|shorten|polish) (?:the|this|my)(?: \w+)? (?:text"
     r"|grammar|sentence|wording|e-?mail"
@@ -51,7 +51,8 @@ _INDENTED = re.compile(r"^(?: {4,}|\t)(?!\s*(?:[-*•]|\d+[.)])\s)")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#{1,6}|\[[ xX]\])\s+")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "st", "no", "approx", "prof", "jr", "sr"})
 _END = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|;(?=\s)|\n")
-_QUOTED = re.compile(r"[\"“](?:[^\"“”\n]*?\s){2,}[^\"“”\n]*[\"”]")
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]+)[\"”]")
+_SURROGATES = frozenset(map(chr, range(0xD800, 0xE000)))  # spaCy takes none
 _MARKUP = frozenset("`*_")
 
 
@@ -137,7 +138,7 @@ def _sentence(words: str, start: int, end: int, paragraph: int, mark: str) -> Se
     text: list[str] = []
     places: list[int] = []
     for index, char in enumerate(raw):
-        plain = "'" if char in "’‘" else " " if char.isspace() else char
+        plain = "'" if char in "’‘" else " " if char.isspace() else "\ufffd" if char in _SURROGATES else char
         if _is_markup(raw, index) or (plain == " " and (not text or text[-1] == " ")):
             continue
         text.append(plain)
@@ -146,7 +147,8 @@ def _sentence(words: str, start: int, end: int, paragraph: int, mark: str) -> Se
     body = plain_text.rstrip(" .!?…;")
     if not body:
         return None
-    return Sentence(body, tuple(places[: len(body)]), paragraph, bool(_QUOTED.search(raw)), "?" if "?" in mark else mark[:1])
+    quoted = any(len(said.split()) > 2 for said in _QUOTED.findall(raw))
+    return Sentence(body, tuple(places[: len(body)]), paragraph, quoted, "?" if "?" in mark else mark[:1])
 
 
 def _is_markup(raw: str, index: int) -> bool:

@@ -15,8 +15,9 @@ _UNUSED_PIPES = ("ner",)  # names are told by their shape: NER takes "Redis" for
 _CONTEXT_TURNS = 6  # a correction follows what it corrects closely
 _MAX_FACTS = 20  # of one turn; more is a pasted document
 _REMEMBERED = 0.95
-_CONSEQUENCE = re.compile(
-    r",\s+(?:so|hence|therefore|which means)\s+(?!that\b)|,?\s+(?:(?:nice|pleased|good|great) to (?:meet|see) you|thanks|thank you|ok(?:ay)?$)",
+_TAIL = re.compile(
+    r",\s+(?:so|hence|therefore|which means)\s+(?!that\b)"
+    r"|,?\s+(?:(?:nice|pleased|good|great) to (?:meet|see) you|thanks|thank you|ok(?:ay)?$)",
     re.IGNORECASE,
 )
 
@@ -45,7 +46,7 @@ class RulesExtractor:
         """The grounded statements of the turn's words, in the order they were said."""
         with self._nlp.memory_zone():
             found = self._candidates(turn)
-        proved = [fact for fact in found if grounding.grounded(fact, turn.words, turn.context)]
+        proved = [fact for fact in found if grounding.grounded(fact, turn.words, turn.context) and not filters.says_nothing(fact.value)]
         kept = _distinct(proved)[:_MAX_FACTS]
         _count(len(found), len(proved), len(kept))
         return tuple(kept)
@@ -120,7 +121,7 @@ class _Part(NamedTuple):
         if len(text.split()) < 2:
             return None
         begin = clause.borrowed_from if clause.borrowed else start
-        text = _CONSEQUENCE.split(text)[0]
+        text = _TAIL.split(text)[0]
         quote = self.sentence.source(self.words, self.start + max(0, begin), self.start + start + len(text))
         text = filters.without_asides(f"{clause.borrowed} {text}" if clause.borrowed else text).strip(" ,")
         return self._replace(text=text, quote=quote, start=self.start + start, remembered=self.remembered or remembered)

@@ -11,7 +11,7 @@ _CLAUSE_END = (
     r"|now|currently|by the way|btw|too|as well|already|at all|instead"
     r"|mostly|mainly|usually|generally|almost exclusively|exclusively|everywhere|a lot|very much|so much|the most|again"
     r"|please|actually|in general|(?:since )?(?:last|this|next) (?:week|month|year|sprint|quarter|night)|yesterday|today"
-    r"|recently|a (?:while|week|month|year|few \w+) ago|ever since|since then|for now|from now on|going forward|thanks"
+    r"|recently|lately|a (?:while|week|month|year|few \w+) ago|ever since|since then|for now|from now on|going forward|thanks"
     r"|though)(?=\s|$|[,.])"
 )
 _LONG = re.compile(_CLAUSE_END, re.IGNORECASE)

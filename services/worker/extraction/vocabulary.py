@@ -67,7 +67,7 @@ CONSTRAINT_VERBS = _words(
     "support comply keep stay remain run work be use follow meet pass encrypt store avoid respect log maintain adhere "
     "conform include have go live ensure"
 )
-MUST = _words("must have need")
+RULED = _words("allow permit forbid ban require prohibit limit cap restrict support freeze protect lock reserve")
 WEAK_MODALS = _words("might may could would should shall can")
 
 ADVERBS = _words(
@@ -131,7 +131,8 @@ JUNK_NOUNS = _words(
     " understanding hope fear concern doubt suspicion solution fix change changes code example snippet query script file test attempt try feeling bad"
     " task assignment homework response request command regex screenshot image picture input string array list dictionary "
     "object value type app's way one"
-    " first second third last next other same rest fault mistake intention plan goal aim turn trouble difficulty thought thoughts confusion brain"
+    " first second third last next other same rest fault mistake intention plan goal aim turn trouble difficulty thought thoughts confusion"
+    " brain effort progress mistakes sense"
 )
 GENERIC_OBJECTS = _words(
     "it this that these those them him her you something anything everything nothing one ones some both either neither none all what whatever which"

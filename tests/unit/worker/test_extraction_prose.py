@@ -88,6 +88,12 @@ def test_no_repetition_is_slow(unit: str) -> None:
     assert time.perf_counter() - started < 2
 
 
+def test_a_quotation_that_is_never_closed_is_not_slow() -> None:
+    started = time.perf_counter()
+    prose.sentences('I saw "The Father" ' + "and some other film " * 18)
+    assert time.perf_counter() - started < 0.5
+
+
 @pytest.mark.parametrize("words", ["", " \n\t ", "...", "?!", "\x00", "\ud800 lone", "🎉", "`", "**"])
 def test_odd_words_raise_nothing(words: str) -> None:
     prose.sentences(words)

@@ -5,7 +5,7 @@ import re
 from services.core.models import Category
 from services.worker.extraction import values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
-from services.worker.extraction.statements import drafts, uses
+from services.worker.extraction.statements import drafts, things, uses
 from services.worker.extraction.statements.drafts import Draft
 
 _SELF_SWITCH = re.compile(
@@ -19,6 +19,9 @@ _GIVEN_UP = re.compile(r"^(?:away from|off(?: of)?) (?P<old>.+)$", re.IGNORECASE
 
 
 _CHANGED = re.compile(r"^(?P<what>(?:the|our|my) .+?) (?:from (?P<old>.+?) )?(?:to|for|until) (?P<new>.+)$", re.IGNORECASE)
+
+
+_NEW_DATE = re.compile(r"^(?:back |forward |up |out )?(?:from .+? )?(?:to|until) (?P<new>.+)$", re.IGNORECASE)
 
 
 _REPLACED = re.compile(r"^(?P<old>.+?) (?:with|by|for) (?P<new>.+)$", re.IGNORECASE)
@@ -40,6 +43,8 @@ def changed(frame: Frame) -> Draft | None:
 
 def moved(frame: Frame) -> Draft | None:
     rest = values.long(frame.rest)
+    if frame.who in {Who.OUR, Who.THING} and (match := _NEW_DATE.match(rest)) and vocabulary.DATE.search(match["new"]):
+        return things.dated(frame, "date", match["new"])
     what = _CHANGED.match(rest)
     if what and not re.match(r"(?:the|our|my) (?:code|file|logic|button|function|class|whole)\b", what["what"], re.I):
         noun = values.noun_phrase(what["what"])

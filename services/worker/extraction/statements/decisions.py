@@ -17,7 +17,8 @@ def decided(frame: Frame) -> Draft | None:
     """Such as "We decided to go with Kafka", "Decided against GraphQL", "we'll use pnpm", "going with Hetzner"."""
     if not (drafts.is_person(frame) or frame.who in {Who.WE, Who.NONE, Who.THING, Who.OUR}):
         return None
-    if frame.verb in vocabulary.DECIDES and (frame.past or frame.perfect or frame.progressive or frame.passive or frame.form == "VBN"):
+    settled = frame.past or frame.perfect or frame.passive or frame.form == "VBN" or (frame.progressive and frame.verb in {"adopt", "standardize"})
+    if frame.verb in vocabulary.DECIDES and settled and not re.match(r"(?:up|out|apart)\b", frame.rest):
         return _decision(frame) if not frame.negated else None
     ahead = frame.verb == "go" and frame.progressive and frame.rest.startswith("to ")
     if (ahead or (frame.verb == "plan" and frame.rest.startswith("to "))) and frame.tags[1:2] == ("VB",):
@@ -86,7 +87,7 @@ def _chosen(frame: Frame, rest: str, *, polarity: bool = True, replaces: str = "
     value = values.bare(values.short(rest))
     if drafts.empty(value) or drafts.junk_head(value) or re.search(r"\b(?:option|first|second|approach)\b", value) or len(value.split()) > 9:
         return None
-    if frame.who is Who.I and not values.concrete(value) and frame.verb in {"choose", "pick", "select"}:
+    if frame.who is Who.I and not values.concrete(value) and frame.verb in {"choose", "pick", "select", "end"}:
         return None
     subject = "team" if frame.who in {Who.WE, Who.NONE} else drafts.subject_of(frame)
     replaces = replaces or values.contrast(rest)[1]

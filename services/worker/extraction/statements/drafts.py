@@ -70,7 +70,7 @@ ANSWERS = re.compile(
 
 
 STANDING = re.compile(
-    r"\b(?:always|never|don't ever|to me\b|from now on|going forward|in (?:this|our|my) (?:project|repo|repository|codebase"
+    r"\b(?:always|never|don't ever|to me like|from now on|going forward|in (?:this|our|my) (?:project|repo|repository|codebase"
     r"|team|company|app)|at all times|in (?:all|every) \w+|(?:before|after) every|every time|whenever|in future|in the "
     r"future"
     r"|under no circumstances|for all (?:new )?\w+|without exception|as a rule)\b",
@@ -154,6 +154,7 @@ def empty(value: str) -> bool:
         "here",
         "there",
         "something",
+        "following",
         "such",
         "another",
     }:

@@ -44,7 +44,7 @@ def promised(frame: Frame) -> Draft | None:
             return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
         if (due or "still" in frame.adverbs) and verb not in {"know", "understand", "ask", "leave", "run"}:
             return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
-        if frame.who is Who.WE and "must" in frame.auxiliaries:
+        if frame.who is Who.WE and "must" in frame.auxiliaries and not re.search(r"\b(?:this|that|these|those)\b", what):
             return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
     return None
 
@@ -70,7 +70,7 @@ def constrained(frame: Frame) -> Draft | None:
     modal = (
         "must" in frame.auxiliaries
         or ("should" in frame.auxiliaries and (strict or (frame.negated and frame.who is Who.WE)))
-        or ("may" in frame.auxiliaries and frame.negated)
+        or ("may" in frame.auxiliaries and frame.negated and frame.passive)
     )
     obliged = frame.verb in {"have", "need"} and frame.rest.startswith("to ") and frame.who in {Who.OUR, Who.THING, Who.MY} and not frame.negated
     obliged = obliged and bool(
@@ -110,22 +110,7 @@ def constrained(frame: Frame) -> Draft | None:
             value=values.long(verb_phrase),
             polarity=not frame.negated,
         )
-    if frame.passive and frame.verb in {
-        "allow",
-        "permit",
-        "forbid",
-        "ban",
-        "require",
-        "prohibit",
-        "limit",
-        "cap",
-        "restrict",
-        "support",
-        "freeze",
-        "protect",
-        "lock",
-        "reserve",
-    }:
+    if frame.passive and frame.verb in vocabulary.RULED and (frame.rest or frame.negated or frame.verb not in {"require", "support", "limit", "cap"}):
         return Draft(Category.CONSTRAINT, 0.85, subject=subject, attribute=frame.verb, value=values.long(frame.rest), polarity=not frame.negated)
     if frame.copula and re.match(
         r"(?:not )?(?:allowed|permitted|forbidden|required|mandatory|off[- ]limits|limited|capped|banned|prohibited|read-only)\b", frame.rest

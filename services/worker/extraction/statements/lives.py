@@ -26,6 +26,7 @@ def holds(frame: Frame) -> Draft | None:
         return Draft(personal, 0.85, subject=subject, attribute="employer", value=values.short(match[1]), functional=True)
     if (
         frame.verb == "do"
+        and not frame.auxiliaries
         and frame.who is Who.I
         and (
             match := re.match(
@@ -46,7 +47,7 @@ def holds(frame: Frame) -> Draft | None:
             "birthday" if vocabulary.DATE.search(match[2]) and match[1] == "on" else "birth year" if re.match(r"\d{4}", match[2]) else "birthplace"
         )
         return Draft(personal, 0.9, subject=subject, attribute=attribute, value=values.long(match[2]), functional=True)
-    if frame.verb == "grow" and (match := re.match(r"up in (.+)", frame.rest)):
+    if frame.verb == "grow" and (match := re.match(r"up in (.*[A-Z].*)", frame.rest)):
         return Draft(personal, 0.85, subject=subject, attribute="hometown", value=values.short(match[1]), functional=True)
     if frame.verb in {"graduate", "join", "marry"} and values.concrete(frame.rest):
         return Draft(personal, 0.75, subject=subject, attribute="", value=values.long(frame.rest))
@@ -152,6 +153,8 @@ def _works(frame: Frame, subject: str) -> Draft | None:
 
 def doing(frame: Frame, subject: str) -> Draft | None:
     value = values.bare(values.long(frame.rest))
+    if value.lower() in {"project", "app", "website", "report", "thing", "feature", "new project", "side project", "new feature"}:
+        return None
     if drafts.empty(value) or drafts.junk_head(values.short(value)) or (len(value.split()) < 2 and not values.concrete(value)):
         return None
     learning = frame.verb in {"learn", "study"}

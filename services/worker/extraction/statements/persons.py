@@ -99,7 +99,12 @@ def likes(frame: Frame) -> Draft | None:
     return _liked(subject, frame.rest, drafts.polarity(frame) and frame.verb not in vocabulary.DISLIKES)
 
 
+_AT_HAND = re.compile(r"\b(?:sound|idea|ideas|suggestions?|plan|draft|version|tips?|recipes?|look|result|answer|way)\b", re.IGNORECASE)
+
+
 def _liked(subject: str, rest: str, polarity: bool) -> Draft | None:
+    if rest.lower().startswith("the ") and (not values.concrete(values.long(rest)) or _AT_HAND.search(rest)):
+        return None  # something that both are looking at
     value = values.listing(rest) or values.bare(values.long(rest))
     if drafts.empty(value) and not re.match(r"it when\b", rest, re.I):
         return None
@@ -169,7 +174,7 @@ def person_is(frame: Frame) -> Draft | None:
         return Draft(personal, 0.85, subject=subject, attribute="team", value=match[1], functional=True)
     if match := re.match(r"(?:in |on )?(?:the )?([A-Z]{2,4}|UTC[+-]?\d*|GMT[+-]?\d*|\w+ time) ?(?:timezone|time zone|time)\b", rest):
         return Draft(personal, 0.85, subject=subject, attribute="timezone", value=match[1], functional=True)
-    if vocabulary.TRAITS.match(rest):
+    if vocabulary.TRAITS.match(rest) and not re.search(r"\b(?:this|that|it|these)$", values.long(rest)):
         return Draft(personal, 0.85, subject=subject, attribute="is", value=values.long(rest), polarity=drafts.polarity(frame))
     value = values.short(rest)
     if match := re.match(r"(?:an?|the|our|my|one of (?:the|our)|head|lead)\s+(?:\w+ )*", rest):

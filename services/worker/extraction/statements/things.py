@@ -8,6 +8,8 @@ from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts, lives, persons, uses
 from services.worker.extraction.statements.drafts import Draft
 
+_IS_A_DATE = re.compile(r"\b(?:deadline|date|day|cut-?off|eta)$", re.IGNORECASE)
+
 
 def thing_does(frame: Frame) -> Draft | None:
     """Such as "The API listens on port 8080", "Ana owns billing", "the sprint ends on Friday", "releases go out on Tuesdays"."""
@@ -57,14 +59,14 @@ def thing_does(frame: Frame) -> Draft | None:
         or (frame.who is Who.THING and frame.subject.lower().startswith(("the ", "this ")) and not values.concrete(value) and len(value.split()) < 2)
     ):
         return None
-    if frame.verb in {"send", "return", "fail", "receive", "have", "need", "contain", "take", "open", "close", "read"} and not values.concrete(value):
+    if frame.who is not Who.OUR and not values.concrete(value) and frame.verb not in {"own", "maintain", "lead", "manage", "handle"}:
         return None
     return Draft(Category.PROJECT_CONTEXT, 0.75, subject=drafts.subject_of(frame), attribute=frame.verb, value=value, polarity=drafts.polarity(frame))
 
 
 def dated(frame: Frame, verb: str, rest: str) -> Draft:
     noun = values.noun_phrase(frame.subject)
-    attribute = f"{noun} {vocabulary.THING_DATES.get(verb, 'date')}"
+    attribute = noun if _IS_A_DATE.search(noun) else f"{noun} {vocabulary.THING_DATES.get(verb, 'date')}"
     value = re.sub(r"^(?:on|in|at|for|by|out on|live on|out)\s+", "", values.long(rest))
     return Draft(Category.PROJECT_CONTEXT, 0.8, subject="team", attribute=attribute, value=value, functional=True, polarity=drafts.polarity(frame))
 

@@ -14,7 +14,8 @@ from services.worker.extraction.statements.drafts import Draft
 def _category(frame: Frame, value: str) -> Category:
     """Of a tool in use: one's own editor or system goes wherever one goes; the rest belongs to the project."""
     personal = frame.who is Who.I and vocabulary.PERSONAL_TOOLS.match(values.bare(value))
-    return Category.PREFERENCE if personal else Category.TECHNICAL_CHOICE
+    everyday = frame.who is Who.I and not values.concrete(value)
+    return Category.PREFERENCE if personal or everyday else Category.TECHNICAL_CHOICE
 
 
 def use(frame: Frame, value: str, *, replaces: str = "", polarity: bool = True, decided: bool = False, confidence: float = 0.85) -> Draft | None:
@@ -65,7 +66,9 @@ def uses(frame: Frame) -> Draft | None:
             if values.concrete(frame.rest)
             else None
         )
-    if frame.perfect and not (frame.form == "VBG" or frame.passive or re.search(r"\b(?:for|since)\b", frame.rest)):
+    if frame.perfect and not (
+        frame.form == "VBG" or frame.passive or re.search(r"\bfor (?:\w+ ){0,3}(?:years?|months?|weeks?|decades?)\b|\bsince\b", frame.rest)
+    ):
         return None
     return _use_of(frame, re.sub(r"^(?:on top of|on|in|with|to|under|using|by|around|everything on|upon|through)\s+", "", frame.rest))
 
@@ -110,6 +113,6 @@ def durable_thing(frame: Frame) -> bool:
     return (
         head in vocabulary.THINGS
         or (bool(words & (vocabulary.THINGS - vocabulary.JUNK_NOUNS)) and head not in vocabulary.JUNK_NOUNS)
-        or drafts.is_named(frame.subject)
+        or (frame.named and drafts.is_named(frame.subject))
         or bool(re.search(r"[a-z][A-Z]|\w-\w+$", frame.subject))
     )
