@@ -27,7 +27,7 @@ def healthy(parts: given.Parts, watch: given.Watching) -> api.Health:
         status="degraded" if degraded(dependencies, queues) else "ok",
         version=watch.version,
         dependencies=dependencies,
-        memories=None if totals is None else sum(totals.values()),
+        memories=None if totals is None else totals.get(models.Status.CURRENT, 0),
         pending=queues.pending if queues else {},
         oldest_seconds=queues.oldest_seconds if queues else {},
         dead=queues.dead if queues else None,

@@ -154,7 +154,9 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("token", TOKENS, ids=lambda token: token[:12])
-@pytest.mark.parametrize("sentence", ["{}", "use {} for staging.", "KEY={}\nDEBUG=1", "(`{}`)", '{{"value": "{}"}}', "https://api.example.com/?k={}&x=1"])
+@pytest.mark.parametrize(
+    "sentence", ["{}", "use {} for staging.", "KEY={}\nDEBUG=1", "(`{}`)", '{{"value": "{}"}}', "https://api.example.com/?k={}&x=1"]
+)
 def test_tokens_of_known_vendors_are_secrets_wherever_they_stand(token: str, sentence: str) -> None:
     assert redact(sentence.format(token)).text == sentence.format("<SECRET_1>")
 
