@@ -22,7 +22,7 @@ class Stopped(msgspec.Struct, frozen=True):
 
 def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Come back when it is ready; it goes on in the background.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", hidden=True)] = False,
+    plain: Annotated[bool, typer.Option("--plain", hidden=True)] = False,  # as the child of a detached start, which greets by itself
     as_json: options.Json = False,
 ) -> None:
     """Start BRB on this machine: Redis, llama.cpp, the worker and the proxy. Ctrl-C stops all of it."""
@@ -34,7 +34,7 @@ def up(
         running = supervisor.up_detached(settings, say=output.note)
         return _greet(running, as_json=as_json, detached=True)
     with steps(plain=plain) as (say, progress):
-        supervisor.up(settings, say=say, progress=progress, ready=lambda running: _greet(running, as_json=as_json, detached=False))
+        supervisor.up(settings, say=say, progress=progress, ready=lambda running: None if plain else _greet(running, as_json=as_json, detached=False))
 
 
 def down(as_json: options.Json = False) -> None:
