@@ -87,11 +87,15 @@ class Embedder(Protocol):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What was inserted at one human turn: the exact text of the block and the memories it showed (none: recalled, found nothing)."""
+    """What was inserted at one human turn: the exact text of the block and the memories it showed (none: recalled, found nothing).
+
+    turn: its id. answered: whether its answer came to the end.
+    """
 
     block: str
     memories: tuple[str, ...]
     answered: bool = False
+    turn: str = ""
 
 
 @runtime_checkable

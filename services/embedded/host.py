@@ -18,7 +18,7 @@ from services.proxy.relay import Relay
 
 _DAY_SECONDS = 86_400
 _DRAIN_SECONDS = 20  # how long running streams may go on after SIGTERM
-_LEDGER_TIMEOUT_SECONDS = 0.3  # under the recall deadline
+_CALL_TIMEOUT_SECONDS = 0.3  # of Redis, where a call waits for it: under the recall deadline
 
 
 def serve(settings: config.Settings) -> None:
@@ -28,17 +28,19 @@ def serve(settings: config.Settings) -> None:
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
     lifetime = settings.ledger_days * _DAY_SECONDS
     book = redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime)
-    ledger_client = redis_client.connect(settings.redis_address, timeout_seconds=_LEDGER_TIMEOUT_SECONDS)
+    quick = redis_client.connect(settings.redis_address, timeout_seconds=_CALL_TIMEOUT_SECONDS)
+    breaker = redis_client.Breaker()
     owner_lock = redis_client.owner_lock(client)
     writer = Writer(store, embedder, threshold=settings.dedup_threshold, clock=time.time)
     indexer = create_indexer(settings, writer=writer, book=book, owner_lock=owner_lock)
     waiting = spool.Spool(settings.spool_path, sealed)
-    intake = spool.Intake(book, celery_queue.Publisher(indexer), waiting)
+    inbox = redis_jobs.RedisJobBook(quick, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime, breaker=breaker)
+    intake = spool.Intake(inbox, celery_queue.Publisher(indexer), waiting)
     parts = Parts(
         settings=settings,
         store=store,
         embedder=embedder,
-        ledger=redis_ledger.RedisLedger(ledger_client, sealed, lifetime_seconds=lifetime),
+        ledger=redis_ledger.RedisLedger(quick, sealed, lifetime_seconds=lifetime, breaker=breaker),
         book=book,
         enqueue=intake.enqueue,
         owner_lock=owner_lock,

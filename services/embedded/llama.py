@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--max-tokens", type=int, default=512)
-    parser.add_argument("--threads", type=int, default=min(4, os.cpu_count() or 1))
+    parser.add_argument("--threads", type=int, default=1, help="more wait for each other as soon as something else needs a core")
     options = parser.parse_args()
     serve(options.model, options.socket, max_tokens=options.max_tokens, threads=options.threads)
 

@@ -4,7 +4,9 @@ Decisions are pure (`replay`, `reusable`, `entries`); `Injection` does the I/O i
 """
 
 import asyncio
+import hashlib
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -22,7 +24,8 @@ _T = TypeVar("_T")
 _log = structlog.get_logger()
 
 _EMBED_SHARE = 0.6  # of what is left of the deadline; the rest is for recalling by words alone
-_THREADS = 8
+_RECALLS = 4  # at once; more only wait for the one llama.cpp and for each other
+_LEDGER_CALLS = 4
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -38,9 +41,28 @@ class Injected(relay.Prepared, frozen=True):
     entry: ports.Entry | None = None
 
 
+def keys_of(turn: anthropic.Turn) -> tuple[str, ...]:
+    """Where to look a turn up, best first: its session's key; the one bound to the reply, which tells conversations that begin alike apart;
+    the plain one."""
+    *session, plain = turn.keys
+    return (*session, replied(plain, turn.reply), plain) if turn.reply else turn.keys
+
+
+def replied(key: str, reply: str) -> str:
+    """The key of a turn that got this reply. Clients may trim what they keep of it."""
+    return hashlib.sha256(f"{key}\0{' '.join(reply.split())}".encode(errors="surrogatepass")).hexdigest()
+
+
+def turn_id(call: anthropic.Call, entry: ports.Entry | None) -> str:
+    """The id of the new turn: that of the entry it repeats; else its own. Without a session each conversation's turns are others, however alike."""
+    if entry is not None and entry.turn:
+        return entry.turn
+    return call.turn_id if call.session else uuid.uuid4().hex
+
+
 def replay(call: anthropic.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
     """What was inserted at the turns that are not new."""
-    found = {turn.spot: entry for turn in call.old_turns if (entry := _first(turn.keys, ledger)) is not None}
+    found = {turn.spot: entry for turn in call.old_turns if (entry := _first(keys_of(turn), ledger)) is not None}
     return Replay(
         blocks={spot: entry.block for spot, entry in found.items() if entry.block},
         shown=frozenset(memory for entry in found.values() for memory in entry.memories),
@@ -67,21 +89,25 @@ class Injection:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._knobs = engine.Knobs.of(parts.settings)
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="recall")
+        self._recalls = ThreadPoolExecutor(_RECALLS, thread_name_prefix="recall")
+        self._ledger_calls = ThreadPoolExecutor(
+            _LEDGER_CALLS, thread_name_prefix="ledger"
+        )  # of its own: what was recalled in time is recorded in time
         self._recorder = ThreadPoolExecutor(2, thread_name_prefix="record")
 
     def close(self) -> None:
         """Record what is still to be recorded."""
         self._recorder.shutdown(wait=True)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._recalls, self._ledger_calls):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     async def before(self, call: anthropic.Call) -> Injected:
         deadline = time.monotonic() + self._parts.settings.recall_deadline_ms / 1000
-        keys = [key for turn in call.turns for key in turn.keys]
+        keys = [key for turn in call.turns for key in keys_of(turn)]
         if not keys:
             return Injected(call)
         try:
-            ledger = await self._within(deadline, lambda: self._parts.ledger.read(keys))
+            ledger = await _within(deadline, self._ledger_calls, lambda: self._parts.ledger.read(keys))
         except (errors.BrbError, TimeoutError):
             _outcome("ledger_away")
             return _injected(call, Replay({}, frozenset()), None) if call.new_turn else Injected(call)
@@ -90,6 +116,7 @@ class Injection:
         if call.new_turn is None:
             return Injected(call, blocks=old.blocks)
         entry = reusable(call, ledger)
+        call = msgspec.structs.replace(call, turn_id=turn_id(call, entry))
         if entry is None:
             entry = await self._new_entry(call, old.shown, deadline)
         else:
@@ -101,9 +128,9 @@ class Injection:
         turn = call.new_turn
         assert turn is not None  # noqa: S101 - the caller looked
         try:
-            framed = await self._within(deadline, lambda: self._recall(call, turn.words, shown, deadline))
-            entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else ())
-            await self._within(deadline, lambda: self._parts.ledger.write(dict.fromkeys(turn.keys, entry)))
+            framed = await _within(deadline, self._recalls, lambda: self._recall(call, turn.words, shown, deadline))
+            entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=call.turn_id)
+            await _within(deadline, self._ledger_calls, lambda: self._parts.ledger.write(dict.fromkeys(turn.keys, entry)))
         except TimeoutError:
             _outcome("deadline")
             return None
@@ -133,10 +160,6 @@ class Injection:
         engine.observe(found)
         return framing.block(found.ranked, now=parts.clock(), redact=_counted(redaction.Redactor()), max_tokens=parts.settings.max_memory_tokens)
 
-    async def _within(self, deadline: float, do: Callable[[], _T]) -> _T:
-        future = asyncio.get_running_loop().run_in_executor(self._pool, do)
-        return await asyncio.wait_for(future, max(0.0, deadline - time.monotonic()))
-
     async def after(self, prepared: relay.Prepared, answer: sse.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
         if not answer.complete or not isinstance(prepared, Injected) or prepared.call.new_turn is None:
@@ -148,11 +171,17 @@ class Injection:
         if found:
             self._parts.enqueue(found)
         turn = prepared.call.new_turn
-        if prepared.entry is not None and turn is not None and not prepared.entry.answered:
+        if prepared.entry is not None and turn is not None:
+            keys = (*turn.keys, replied(turn.keys[-1], answer.text)) if answer.text else turn.keys
             try:
-                self._parts.ledger.write(dict.fromkeys(turn.keys, msgspec.structs.replace(prepared.entry, answered=True)))
+                self._parts.ledger.write(dict.fromkeys(keys, msgspec.structs.replace(prepared.entry, answered=True)))
             except errors.Unavailable:
                 _log.warning("ledger_away")  # a later conversation that begins alike is then told the same
+
+
+async def _within(deadline: float, pool: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
+    future = asyncio.get_running_loop().run_in_executor(pool, do)
+    return await asyncio.wait_for(future, max(0.0, deadline - time.monotonic()))
 
 
 def _injected(call: anthropic.Call, old: Replay, entry: ports.Entry | None) -> Injected:

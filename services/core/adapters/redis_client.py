@@ -1,5 +1,6 @@
 """One way to reach Redis: short timeouts, no hidden retries, errors translated."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
@@ -22,12 +23,32 @@ def connect(address: str, *, timeout_seconds: float) -> redis.Redis:
     )
 
 
+class Breaker:
+    """After Redis did not answer, turns its callers away at once for a while: a Redis that hangs costs one call its timeout, not every call."""
+
+    def __init__(self, rest_seconds: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rest = rest_seconds
+        self._clock = clock
+        self._until = 0.0
+
+    def check(self) -> None:
+        if self._clock() < self._until:
+            raise errors.Unavailable("redis", "it did not answer a moment ago")
+
+    def trip(self) -> None:
+        self._until = self._clock() + self._rest
+
+
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(breaker: Breaker | None = None) -> Iterator[None]:
     """Redis away, slow, loading or full: `errors.Unavailable`."""
+    if breaker is not None:
+        breaker.check()
     try:
         yield
     except (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError, redis.ReadOnlyError, redis.OutOfMemoryError) as error:
+        if breaker is not None:
+            breaker.trip()
         raise errors.Unavailable("redis", type(error).__name__) from error
 
 

@@ -15,7 +15,7 @@ import msgspec
 import redis
 
 from services.core import errors, messages, ports
-from services.core.adapters.redis_client import translated
+from services.core.adapters.redis_client import Breaker, translated
 from services.core.seal import Seal
 
 _NOW = "local t = redis.call('TIME'); local now = tonumber(t[1]) + tonumber(t[2]) / 1000000; "
@@ -188,11 +188,12 @@ _SCRIPTS = {
 class RedisJobBook:
     """`ports.JobBook` in Redis (AOF on). Payloads are sealed."""
 
-    def __init__(self, client: redis.Redis, seal: Seal, *, lease_seconds: float, done_seconds: float) -> None:
+    def __init__(self, client: redis.Redis, seal: Seal, *, lease_seconds: float, done_seconds: float, breaker: Breaker | None = None) -> None:
         self._client = client
         self._seal = seal
         self._lease = lease_seconds
         self._done = int(done_seconds)
+        self._breaker = breaker
         self._scripts = {name: client.register_script(text) for name, text in _SCRIPTS.items()}
 
     def add(self, jobs: Sequence[messages.Job]) -> list[str]:
@@ -263,5 +264,5 @@ class RedisJobBook:
         ]
 
     def _call(self, name: str, *args: str | bytes | float) -> Any:
-        with translated():
+        with translated(self._breaker):
             return self._scripts[name](args=args)

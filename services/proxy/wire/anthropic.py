@@ -60,13 +60,15 @@ class Turn(msgspec.Struct, frozen=True):
     words: str
     keys: tuple[str, ...]
     spot: splice.Spot
+    reply: str = ""
 
 
 class Call(msgspec.Struct, frozen=True):
     """A request to `/v1/messages`, read once.
 
     turns: the person's messages, oldest first. In a call of kind HUMAN the last one is the new turn; in others all are old.
-    turn_id: names the new turn (32 hex digits; the same for a retry); "" unless HUMAN. answer: the assistant's text before the new turn.
+    turn_id: names the new turn (32 hex digits), by its words and session; without a session by the day, for whoever can't tell better. "" unless
+    HUMAN. answer: the assistant's text before the new turn.
     session, project: "" if unknown. at: when it came (epoch seconds).
     """
 
@@ -244,8 +246,13 @@ def _turns(
         prefix = chain.hexdigest()
         spot = splice.spot(body, spans[index])
         if isinstance(spot, splice.Spot):
-            turns.append(Turn(index, said, tuple(_hash(principal, where, prefix) for where in places), spot))
+            turns.append(Turn(index, said, tuple(_hash(principal, where, prefix) for where in places), spot, _reply(messages[index + 1 :])))
     return turns, prefix
+
+
+def _reply(later: Sequence[_Message]) -> str:
+    following = next((message for message in later if message.role != "system"), None)
+    return "\n".join(following.texts) if following is not None and following.role == "assistant" else ""
 
 
 def _identity(message: _Message, said: str) -> Iterator[bytes]:

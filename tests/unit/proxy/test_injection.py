@@ -57,7 +57,7 @@ def test_a_new_turn_gets_one_block_of_what_it_calls_for(parts: Parts) -> None:
     assert spot == call.new_turn.spot
     assert "We use Postgres 15 as our database" in block
     assert "Leo" not in block
-    assert dict(prepared.headers) == {"x-brb-memories": "1", "x-brb-turn": call.turn_id}
+    assert dict(prepared.headers) == {"x-brb-memories": "1", "x-brb-turn": prepared.call.turn_id}
 
 
 def test_an_empty_recall_touches_nothing(parts: Parts) -> None:
@@ -105,6 +105,32 @@ def test_a_new_conversation_with_the_same_words_is_recalled_for_anew(parts: Part
     in_memory.keep(parts, in_memory.memory("We also use Redis as a database"))
     [block] = before(parts, said("What database do we use?")).blocks.values()
     assert "Redis" in block
+
+
+def test_conversations_that_begin_alike_keep_what_each_was_told(parts: Parts) -> None:
+    first = before(parts, said("What database do we use?"))
+    finish(parts, first, sse.Answer(complete=True, text="Postgres, I was told."))
+    in_memory.keep(parts, in_memory.memory("We also use Redis as a database"))
+    other = before(parts, said("What database do we use?"))
+    finish(parts, other, sse.Answer(complete=True, text="Postgres and Redis."))
+    assert first.blocks != other.blocks
+    for answer, told in (("Postgres, I was told.\n", first), ("Postgres and Redis.", other)):
+        assert list(before(parts, said("What database do we use?", answer, "Thanks, bye")).blocks.values()) == list(told.blocks.values())
+
+
+def test_without_a_session_the_same_words_are_another_turn_once_they_were_answered(parts: Parts) -> None:
+    first = before(parts, said("I prefer tabs"))
+    finish(parts, first, sse.NONE)
+    retried = before(parts, said("I prefer tabs"))
+    assert retried.call.turn_id == first.call.turn_id
+    finish(parts, retried)
+    assert before(parts, said("I prefer tabs")).call.turn_id != first.call.turn_id
+
+
+def test_within_a_session_the_same_words_are_the_same_turn_for_good(parts: Parts) -> None:
+    first = before(parts, said("I prefer tabs", session="s-1"))
+    finish(parts, first)
+    assert before(parts, said("I prefer tabs", session="s-1")).call.turn_id == first.call.turn_id
 
 
 def test_within_a_session_the_same_conversation_is_the_same_turn(parts: Parts) -> None:
