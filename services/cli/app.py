@@ -35,6 +35,7 @@ def build() -> typer.Typer:
     app.command("down")(local.down)
     app.command("status")(status.shown)
     app.command("doctor")(status.examined)
+    app.command("reindex")(local.reindex)
     app.command("demo")(local.demo)
     app.command("bench")(bench.measured)
     app.command("recall")(recall.recalled)

@@ -43,6 +43,10 @@ class Models(Protocol):
     def verify(self, settings: "config.Settings") -> Mapping[str, Path]: ...
 
 
+class Reindex(Protocol):
+    def run(self, settings: "config.Settings", *, say: Say, progress: Progress) -> int: ...
+
+
 class Demo(Protocol):
     def run(self, settings: "config.Settings", *, as_json: bool) -> int: ...
 
@@ -73,6 +77,10 @@ def supervisor() -> Supervisor:
 
 def models() -> Models:
     return cast(Models, _module("models"))
+
+
+def reindex() -> Reindex:
+    return cast(Reindex, _module("reindex"))
 
 
 def demo() -> Demo:

@@ -16,6 +16,10 @@ class Started(msgspec.Struct, frozen=True):
     data_dir: str
 
 
+class Reindexed(msgspec.Struct, frozen=True):
+    memories: int
+
+
 class Stopped(msgspec.Struct, frozen=True):
     was_running: bool
 
@@ -45,6 +49,17 @@ def down(as_json: options.Json = False) -> None:
     if as_json:
         return output.json(stopped)
     output.line("BRB is stopped" if stopped.was_running else "BRB was not running")
+
+
+def reindex(as_json: options.Json = False) -> None:
+    """Carry the memories over to the embedding model of the settings (with BRB stopped); the former store is kept under backups."""
+    from services.core import config
+
+    with steps(plain=False) as (say, progress):
+        carried = embedded.reindex().run(config.load(), say=say, progress=progress)
+    if as_json:
+        return output.json(Reindexed(carried))
+    output.line(f"{carried} memories carried over")
 
 
 def demo(as_json: options.Json = False) -> None:

@@ -5,6 +5,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -21,7 +22,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="BRB_", env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
 
     host: str = "127.0.0.1"
-    port: int = Field(default=3000, ge=0, le=65535)
+    port: int = Field(default=3000, ge=1, le=65535)
     data_dir: Path = Path("./data")
     log_level: Literal["debug", "info", "warning", "warn", "error"] = "info"
 
@@ -56,8 +57,12 @@ class Settings(BaseSettings):
     @field_validator("anthropic_url", "openai_url", "embed_url", "qdrant_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("must start with http:// or https://")
+        if value is not None:
+            parts = urlsplit(value)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("must be an address such as https://host or http://host:port")
+            if parts.username is not None or parts.password is not None:
+                raise ValueError("must not hold a user name or password")
         return value.rstrip("/") if value else value
 
     @model_validator(mode="after")
@@ -99,6 +104,11 @@ class Settings(BaseSettings):
     @property
     def llama_socket(self) -> Path:
         return self.run_dir / "llama.sock"
+
+    @property
+    def metrics_dir(self) -> Path:
+        """Where the processes of one BRB share their counters."""
+        return self.run_dir / "metrics"
 
     @property
     def spool_path(self) -> Path:

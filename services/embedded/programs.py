@@ -5,6 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,8 @@ from services.core import config, errors, model_lock
 
 
 class Program(msgspec.Struct, frozen=True):
-    """One child process. `grace_seconds`: how long it may take to end after SIGTERM. `first`: the others need it to start."""
+    """One child process. `grace_seconds`: how long it may take to end after SIGTERM. `first`: the others need it to
+    start. `cure`: what to try when it ends at once."""
 
     name: str
     argv: tuple[str, ...]
@@ -21,6 +23,7 @@ class Program(msgspec.Struct, frozen=True):
     start_seconds: float
     grace_seconds: float
     first: bool = False
+    cure: str = ""
 
 
 def redis_server() -> Path:
@@ -43,7 +46,8 @@ def programs(settings: config.Settings, models: dict[str, Path]) -> list[Program
     python = (sys.executable, "-m")
     found = []
     if settings.redis_url is None:
-        found.append(Program("redis", _redis_argv(settings), _redis_ready(settings), 60, 15, first=True))
+        damaged = f"; if its files are damaged, move {settings.data / 'redis'} away: turns that were not learnt yet are lost then"
+        found.append(Program("redis", _redis_argv(settings), _redis_ready(settings), 60, 15, first=True, cure=damaged))
     if settings.embed_url is None:
         model = model_lock.embedding(settings)
         argv = (
@@ -110,11 +114,12 @@ def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
 def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
     from services.embedded import vectors
 
-    embedder = vectors.open_embedder(settings)
-
     def ready() -> bool:
-        embedder.ping()
-        embedder.verify()  # parallel slots and wrong pooling have been seen to give wrong vectors without an error
+        if not settings.llama_socket.is_socket():
+            return False
+        with closing(vectors.open_embedder(settings)) as embedder:
+            embedder.ping()
+            embedder.verify()  # parallel slots and wrong pooling have been seen to give wrong vectors without an error
         return True
 
     return ready

@@ -6,6 +6,7 @@ dies is started again. What a supervisor that was killed left behind is found in
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -75,11 +76,28 @@ def up(settings: config.Settings, *, say: Say, progress: models.Progress, ready:
         _Supervisor(settings, say).run(files, ready)
 
 
+@contextmanager
+def llama_alone(settings: config.Settings, *, say: Say, progress: models.Progress) -> Iterator[None]:
+    """With BRB stopped and nothing but llama.cpp running: for work on the store as a whole. `SetupError` if BRB is running."""
+    _prepare_folders(settings)
+    with _only_one(settings):
+        _end_leftovers(settings)
+        wanted = [program for program in programs.programs(settings, models.ensure(settings, progress)) if program.name == "llama"]
+        children = _Supervisor(settings, say)
+        try:
+            children.start(wanted)
+            yield
+        finally:
+            children.stop(wanted)
+
+
 def up_detached(settings: config.Settings, *, say: Say) -> State:
     """Start a supervisor of its own session and return when everything is ready."""
     _prepare_folders(settings)
     if (running := state(settings)) is not None and running.ready:
         return running
+    with _only_one(settings):
+        pass  # another start on its way writes to the same log
     log = settings.logs_dir / "supervisor.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -128,28 +146,34 @@ class _Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: self._stop.set())
         chosen: list[programs.Program] = []
+        shutil.rmtree(self._settings.metrics_dir, ignore_errors=True)  # counters start at zero with every start
+        self._settings.metrics_dir.mkdir(mode=0o700)
         try:
             chosen = programs.programs(self._settings, files)
-            for wave in ([p for p in chosen if p.first], [p for p in chosen if not p.first]):
-                for program in wave:
-                    self._say(f"starting {program.name}")
-                    self._spawn(program)
-                for program in wave:
-                    self._await(program)
+            self.start(chosen)
             if not self._stop.is_set():
                 ready(self._write_state(ready=True))
             while not self._stop.wait(_WATCH_SECONDS):
                 for program in chosen:
                     self._watch(program)
         finally:
-            self._stop_all(chosen)
+            self.stop(chosen)
+
+    def start(self, chosen: list[programs.Program]) -> None:
+        """Those that the others need first; each wave at once."""
+        for wave in ([p for p in chosen if p.first], [p for p in chosen if not p.first]):
+            for program in wave:
+                self._say(f"starting {program.name}")
+                self._spawn(program)
+            for program in wave:
+                self._await(program)
 
     def _await(self, program: programs.Program) -> None:
         """Wait until it is ready; raises if it dies or does not get ready in time."""
         deadline = time.monotonic() + program.start_seconds
         while not self._stop.is_set():
             if self._running[program.name].poll() is not None:
-                raise errors.SetupError(f"{program.name} ended at once: {self._last_words(program)}")
+                raise errors.SetupError(f"{program.name} ended at once: {self._last_words(program)}{program.cure}")
             if _is_ready(program):
                 return
             if time.monotonic() > deadline:
@@ -162,7 +186,12 @@ class _Supervisor:
             log.replace(log.with_suffix(".log.1"))
         with log.open("ab") as out:
             self._running[program.name] = subprocess.Popen(
-                program.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, env=_environment(self._settings)
+                program.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**_environment(self._settings), "PROMETHEUS_MULTIPROC_DIR": str(self._settings.metrics_dir)},
             )
         self._since[program.name] = time.monotonic()
         self._write_state(ready=False)
@@ -178,7 +207,7 @@ class _Supervisor:
             self._spawn(program)
             self._write_state(ready=True)
 
-    def _stop_all(self, chosen: list[programs.Program]) -> None:
+    def stop(self, chosen: list[programs.Program]) -> None:
         for program in reversed(chosen):
             if (process := self._running.get(program.name)) is not None:
                 self._say(f"stopping {program.name}")
@@ -249,7 +278,9 @@ def _only_one(settings: config.Settings) -> Iterator[None]:
         except OSError:
             running = state(settings)
             where = f" at {running.base_url}" if running else ""
-            raise errors.SetupError(f"BRB is already running{where} on {settings.data}: stop it with `brb down` (or `make down`)") from None
+            raise errors.SetupError(
+                f"BRB is already running or starting{where} on {settings.data}: stop it with `brb down` (or `make down`)"
+            ) from None
         yield
 
 

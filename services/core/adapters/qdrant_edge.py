@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +28,8 @@ FLUSH_SECONDS = 60.0
 one; without it a write takes 0.2 ms and is in the log all the same."""
 
 _SIDECAR = "collection.json"
+_BATCH = 16
+_PAGE = 1000
 _SHARD = "shard"
 
 
@@ -171,6 +173,55 @@ class EdgeStore:
         with _translated():
             points = self._shard.query(request)
         return [models.Hit(memory_payload.decode(point.payload), point.score, _dense(point.vector)) for point in points]
+
+
+def carry_over(
+    directory: Path,
+    backups: Path,
+    *,
+    model: str,
+    dimension: int,
+    embed: Callable[[Sequence[str]], list[list[float]]],
+    progress: Callable[[float], None],
+) -> int:
+    """Give the memories of the one collection in `directory`, of whatever model, the embeddings of this model; how many memories.
+
+    The new collection is built beside and moved into place whole; the former one goes to `backups`. No process may have the store open.
+    """
+    sidecars = sorted(path for path in directory.glob(f"*/{_SIDECAR}") if not path.parent.name.startswith("."))
+    if not sidecars:
+        raise errors.NotFound(f"{directory} holds no memories to carry over")
+    if len(sidecars) > 1:
+        held = " and ".join(_read(path).model for path in sidecars)
+        raise errors.SetupError(f"{directory} holds collections of {held}: move the one away that you don't want")
+    former = sidecars[0].parent
+    memories = _everything(_load(former))
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as draft:
+        store = EdgeStore.open(Path(draft), model=model, dimension=dimension)
+        for start in range(0, len(memories), _BATCH):
+            batch = memories[start : start + _BATCH]
+            store.put([ports.Embedded(memory, vector) for memory, vector in zip(batch, embed([m.text for m in batch]), strict=True)])
+            progress((start + len(batch)) / len(memories))
+        store.close()
+        backups.mkdir(mode=0o700, parents=True, exist_ok=True)
+        former.rename(backups / f"{former.name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
+        name = memory_payload.collection_name(model)
+        (Path(draft) / name).rename(directory / name)
+    return len(memories)
+
+
+def _everything(shard: edge.EdgeShard) -> list[models.Memory]:
+    """Every memory of every scope, which nothing but `carry_over` may read."""
+    found: list[models.Memory] = []
+    after: edge.PointId | None = None
+    try:
+        while True:
+            records, after = shard.scroll(edge.ScrollRequest(offset=after, limit=_PAGE, with_payload=True))
+            found += [memory_payload.decode(record.payload) for record in records]
+            if after is None:
+                return found
+    finally:
+        shard.close()
 
 
 def _config(dimension: int) -> edge.EdgeConfig:

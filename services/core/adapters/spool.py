@@ -20,11 +20,14 @@ class Spool:
     def __init__(self, path: Path, seal: Seal) -> None:
         self._seal = seal
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
-        self._db.execute("PRAGMA secure_delete=ON")
-        self._db.execute("CREATE TABLE IF NOT EXISTS jobs (n INTEGER PRIMARY KEY, id TEXT UNIQUE, task TEXT NOT NULL, payload BLOB NOT NULL)")
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")
+            self._db.execute("CREATE TABLE IF NOT EXISTS jobs (n INTEGER PRIMARY KEY, id TEXT UNIQUE, task TEXT NOT NULL, payload BLOB NOT NULL)")
+        except sqlite3.DatabaseError as error:
+            raise errors.SetupError(f"{path} can't be used ({error}): move it away; turns that waited in it for Redis are lost then") from None
 
     def put(self, added: Sequence[messages.Job]) -> None:
         rows = [(job.id, str(job.task), self._seal.close(messages.encode(job.payload))) for job in added]

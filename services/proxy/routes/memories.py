@@ -12,6 +12,8 @@ from services.proxy.parts import Parts
 from services.proxy.routes import given
 from services.proxy.routes.recall import recalled
 
+_LAST_OFFSET = 10_000_000  # behind the last memory there is nothing, however far
+
 Shown = Literal["current", "superseded", "all"]
 Whose = Literal["private", "team", "all"]
 
@@ -36,7 +38,7 @@ def listed(
     whose: Annotated[Whose, QueryParameter(name="scope")] = "all",
 ) -> api.Memories:
     """A page of memories, newest first. `limit` is held between 1 and 1000."""
-    limit, offset = page(limit), max(0, offset)
+    limit, offset = page(limit), min(max(0, offset), _LAST_OFFSET)
     where = ports.Where(
         status=None if status == "all" else models.Status(status),
         category=category,

@@ -24,7 +24,7 @@ def healthy(parts: given.Parts, watch: given.Watching) -> api.Health:
     queues = _known(lambda: jobs.queues(parts.book, spooled))
     totals = _known(parts.store.total)
     return api.Health(
-        status="degraded" if degraded(dependencies, queues) else "ok",
+        status="degraded" if degraded(dependencies, queues) or spooled else "ok",
         version=watch.version,
         dependencies=dependencies,
         memories=None if totals is None else totals.get(models.Status.CURRENT, 0),
