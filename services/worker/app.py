@@ -1,18 +1,16 @@
 """Composition root of the worker: a Celery app for the `learn` queue, with the schedule of upkeep (beat)."""
 
+import threading
 from collections.abc import Sequence
 from functools import cache
 
-import structlog
 from celery import Celery, signals
 
 from services.core import config, jobs, messages, ports, redaction, seal, telemetry
 from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs
 from services.worker import tasks
-from services.worker.extraction import rules
 
 _RECONCILE_EVERY_SECONDS = 5.0
-_log = structlog.get_logger()
 
 
 def create_worker(settings: config.Settings) -> Celery:
@@ -36,9 +34,17 @@ def create_worker(settings: config.Settings) -> Celery:
         sealed = seal.Seal(seal.secret_of(settings))
         return redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=settings.ledger_days * 86400)
 
+    loading = threading.Lock()
+
     @cache
-    def extractor() -> rules.RulesExtractor:
+    def loaded() -> ports.Extractor:
+        from services.worker.extraction import rules  # spaCy: seconds and 100 MB that only the processes of the pool need
+
         return rules.RulesExtractor(rules.load_nlp(settings.spacy_model))
+
+    def extractor() -> ports.Extractor:
+        with loading:
+            return loaded()
 
     def learn(payload: messages.Payload) -> Sequence[messages.Job]:
         assert isinstance(payload, messages.LearnTurn)  # noqa: S101 - the book decodes by task
@@ -56,7 +62,6 @@ def create_worker(settings: config.Settings) -> Celery:
     @signals.worker_process_init.connect(weak=False)
     def warm(**_: object) -> None:
         telemetry.configure_logging(settings.log_level)
-        extractor()
-        _log.info("worker_process_ready")
+        threading.Thread(target=extractor, name="load-spacy", daemon=True).start()  # a job that comes first waits for it
 
     return app
