@@ -113,6 +113,18 @@ def test_a_query_asked_again_is_not_sent_again_and_its_vector_can_not_be_spoilt(
     assert len(server.requests) == 1
 
 
+def test_of_several_queries_only_new_ones_are_sent_and_all_come_back_in_order(server: Server, embedder: LlamaCppEmbedder) -> None:
+    alone = embedder.embed(["same"], "query")[0]
+
+    vectors = embedder.embed(["new", "same", "newer", "new"], "query")
+
+    assert server.requests == [["find: same"], ["find: new", "find: newer"]]
+    assert vectors[1] == alone
+    assert vectors[0] == vectors[3]
+    assert embedder.embed(["newer", "new"], "query") == [vectors[2], vectors[0]]
+    assert len(server.requests) == 2
+
+
 def test_old_queries_are_forgotten(server: Server, embedder: LlamaCppEmbedder) -> None:
     for number in range(300):
         embedder.embed([f"query {number}"], "query")

@@ -78,9 +78,9 @@ class LlamaCppEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str], kind: Kind, *, timeout_seconds: float | None = None) -> list[list[float]]:
-        """One vector a text, in order. Vectors of single queries are kept for when they are asked again."""
-        if kind == "query" and len(texts) == 1:
-            return [self._embed_query(texts[0], timeout_seconds)]
+        """One vector a text, in order. Vectors of queries are kept for when they are asked again."""
+        if kind == "query":
+            return self._embed_queries(texts, timeout_seconds)
         return self._embed([self._prepared(text, kind) for text in texts], timeout_seconds)
 
     def ping(self) -> None:
@@ -97,17 +97,29 @@ class LlamaCppEmbedder:
     def close(self) -> None:
         self._client.close()
 
-    def _embed_query(self, text: str, timeout_seconds: float | None) -> list[float]:
+    def _embed_queries(self, texts: Sequence[str], timeout_seconds: float | None) -> list[list[float]]:
+        """Those that are new, in one request."""
+        known = self._known(texts)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            vectors = self._embed([self._prepared(text, "query") for text in new], timeout_seconds)
+            fresh = {text: tuple(vector) for text, vector in zip(new, vectors, strict=True)}
+            self._keep(fresh)
+            known |= fresh
+        return [list(known[text]) for text in texts]
+
+    def _known(self, texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
         with self._lock:
-            if text in self._queries:
+            known = {text: self._queries[text] for text in texts if text in self._queries}
+            for text in known:
                 self._queries.move_to_end(text)
-                return list(self._queries[text])
-        vector = self._embed([self._prepared(text, "query")], timeout_seconds)[0]
+            return known
+
+    def _keep(self, vectors: Mapping[str, tuple[float, ...]]) -> None:
         with self._lock:
-            self._queries[text] = tuple(vector)
-            if len(self._queries) > _CACHED_QUERIES:
+            self._queries.update(vectors)
+            while len(self._queries) > _CACHED_QUERIES:
                 self._queries.popitem(last=False)
-        return vector
 
     def _prepared(self, text: str, kind: Kind) -> str:
         """UTF-8 has no lone surrogates, and a client may have sent one."""

@@ -9,17 +9,19 @@ for code, and about as many for random strings.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 _PIECE = re.compile(r"[A-Za-z0-9]{1,24}| {1,24}|.", re.DOTALL)  # bounded, so that any run can be cut
 _LONGEST_PIECE = 24
 _CHUNK = re.compile(r"\S+\s*|\s+")
 _WORD = re.compile(r"[A-Z]?[a-z]{1,14}|[A-Z]{1,8}")
 _LONGEST_NUMBER = 8
+_LONGEST_KEPT = 700  # characters
 
 
 def tokens(text: str) -> int:
-    """An upper estimate of the tokens of a text."""
-    return sum(_cost(piece.group()) for piece in _PIECE.finditer(text))
+    """An upper estimate of the tokens of a text. Those of short ones, the lines of a block, are kept: they come again at every recall."""
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _counted(text)
 
 
 def head(text: str, most: int) -> str:
@@ -34,6 +36,15 @@ def tail(text: str, most: int) -> str:
     window = text[max(0, len(text) - max(0, most) * _LONGEST_PIECE) :]
     reach = _reach(reversed(_CHUNK.findall(window)), most)
     return window[len(window) - (reach or _cut(lambda length: window[len(window) - length :], len(window), most)) :]
+
+
+@lru_cache(maxsize=4096)
+def _kept(text: str) -> int:
+    return _counted(text)
+
+
+def _counted(text: str) -> int:
+    return sum(_cost(piece.group()) for piece in _PIECE.finditer(text))
 
 
 def _cost(piece: str) -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from services.core import config, errors, models, ports, telemetry
-from services.core.recall import fusion, query, scoring, similarity
+from services.core.recall import asking, fusion, query, scoring, similarity
 
 Mode = Literal["hybrid", "bm25", "semantic"]
 
@@ -64,17 +64,19 @@ def recall(
 ) -> Recall:
     """The current memories in the scope that a person's words call for.
 
-    vector: the embedding of the query, if the caller has it. exclude: ids not to answer with. now: epoch seconds.
+    vector: the embedding of the whole query, if the caller has it; its parts are then not embedded. exclude: ids not to answer with.
+    now: epoch seconds.
     Without an embedding (no embedder, or it fails or is late) BM25 alone recalls and a notice says so; a store that fails raises.
     """
     asked = query.parse(words)
     if asked is None or knobs.max_memories == 0:
         return Recall(ranked=(), mode=mode, notices=(NOTHING_TO_RECALL_FOR,) if asked is None else ())
     notices: tuple[str, ...] = ()
+    vectors: Sequence[Sequence[float]] = [vector] if vector is not None and mode != "bm25" else ()
     if mode != "bm25" and vector is None:
-        vector, notices = _embedded(asked.text, embedder, embed_timeout_seconds)
-    used: Mode = mode if vector is not None else "bm25"
-    found = _searched(asked, scope, store, used, vector, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
+        vectors, notices = _embedded([part.text for part in asked.parts], embedder, embed_timeout_seconds)
+    used: Mode = mode if vectors else "bm25"
+    found = _searched(asked, scope, store, used, vectors, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
     started = time.monotonic()
     ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude)
     telemetry.RECALL_STAGE.labels("rank").observe(time.monotonic() - started)
@@ -131,35 +133,47 @@ def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str], *, repeated:
     return f"not among the best {knobs.max_memories}" if full else ""
 
 
-def _embedded(text: str, embedder: ports.Embedder | None, timeout_seconds: float | None) -> tuple[Sequence[float] | None, tuple[str, ...]]:
+def _embedded(
+    texts: Sequence[str], embedder: ports.Embedder | None, timeout_seconds: float | None
+) -> tuple[Sequence[Sequence[float]], tuple[str, ...]]:
     if embedder is None:
-        return None, ("no embedder: recalled by words alone",)
+        return (), ("no embedder: recalled by words alone",)
     started = time.monotonic()
     try:
-        return embedder.embed([text], "query", timeout_seconds=timeout_seconds)[0], ()
+        return embedder.embed(texts, "query", timeout_seconds=timeout_seconds), ()
     except (errors.BrbError, TimeoutError) as error:
-        return None, (f"recalled by words alone: {str(error) or 'the embedding took too long'}",)
+        return (), (f"recalled by words alone: {str(error) or 'the embedding took too long'}",)
     finally:
         telemetry.RECALL_STAGE.labels("embed").observe(time.monotonic() - started)
 
 
 def _searched(
-    asked: query.Query, scope: models.Scope, store: ports.MemoryStore, mode: Mode, vector: Sequence[float] | None, limit: int
+    asked: query.Query, scope: models.Scope, store: ports.MemoryStore, mode: Mode, vectors: Sequence[Sequence[float]], limit: int
 ) -> list[fusion.Candidate]:
     started = time.monotonic()
-    dense = store.nearest(scope, vector, limit=limit) if vector is not None and mode != "bm25" else []
-    lexical = store.lexical(scope, asked.text, limit=limit) if mode != "semantic" else []
+    dense = fusion.merge([store.nearest(scope, vector, limit=limit) for vector in vectors])
+    lexical = store.lexical(scope, " ".join(part.text for part in asked.parts), limit=limit) if mode != "semantic" else []
+    listed = _listed(asked.listing, scope, store, limit) if asked.listing else []
     telemetry.RECALL_STAGE.labels("search").observe(time.monotonic() - started)
-    return fusion.fuse(dense, lexical, vector if mode != "bm25" else None)
+    return fusion.fuse(dense, lexical, vectors, listed)
+
+
+def _listed(listing: asking.Listing, scope: models.Scope, store: ports.MemoryStore, limit: int) -> list[models.Memory]:
+    owner = scope.user if listing.own else None
+    return [
+        memory for category in sorted(listing.categories) for memory in store.find(scope, ports.Where(category=category, owner=owner), limit=limit)
+    ]
 
 
 def _scored(asked: query.Query, candidate: fusion.Candidate, knobs: Knobs, now: float) -> models.Ranked:
     like = similarity.likeness(asked, candidate)
-    scored = scoring.score(candidate.memory, like.similarity, now=now, min_similarity=knobs.min_similarity)
-    alike = like.similarity
-    if alike >= knobs.min_similarity and scored.score >= knobs.min_score:
-        alike = like.agreed
-        scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
+    alike, matched = like.similarity, like.matched
+    if like.lift and not _admitted(candidate, alike, knobs, now) and _admitted(candidate, alike + like.lift, knobs, now):
+        alike += like.lift
+        matched += (f"lifted by {like.lift:.2f}",)
+    if _admitted(candidate, alike, knobs, now):
+        alike = min(1.0, alike + like.agreement)
+    scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
     return models.Ranked(
         memory=candidate.memory,
         score=scored.score,
@@ -170,6 +184,11 @@ def _scored(asked: query.Query, candidate: fusion.Candidate, knobs: Knobs, now: 
         strength=scored.strength,
         recency=scored.recency,
         temporal=scored.temporal,
-        matched=like.matched,
+        matched=matched,
         cosine=candidate.cosine,
     )
+
+
+def _admitted(candidate: fusion.Candidate, alike: float, knobs: Knobs, now: float) -> bool:
+    scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
+    return alike >= knobs.min_similarity and scored.score >= knobs.min_score

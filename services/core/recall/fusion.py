@@ -1,6 +1,7 @@
 """Two ranked legs to one list of candidates: reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 
 from collections.abc import Sequence
+from operator import mul
 
 import msgspec
 
@@ -12,7 +13,7 @@ RRF_K = 60
 class Candidate(msgspec.Struct, frozen=True):
     """A memory that a leg found. Ranks count from 1; cosine is None if neither leg gave one.
 
-    agreement: its BM25 score as a share of the best one's, 0 if the lexical leg did not find it.
+    agreement: its BM25 score as a share of the best one's, 0 if the lexical leg did not find it. listed: it is of a kind that is asked for.
     """
 
     memory: models.Memory
@@ -21,31 +22,47 @@ class Candidate(msgspec.Struct, frozen=True):
     lexical_rank: int | None
     rrf: float
     agreement: float = 0.0
+    listed: bool = False
 
 
-def fuse(dense: Sequence[models.Hit], lexical: Sequence[models.Hit], vector: Sequence[float] | None = None) -> list[Candidate]:
-    """Best first, ties by id. `vector` is the query's: it gives the cosine of what only the lexical leg found."""
+def merge(legs: Sequence[Sequence[models.Hit]]) -> list[models.Hit]:
+    """The hits of several searches, each memory with its best score; best first, ties by id."""
+    best: dict[str, models.Hit] = {}
+    for hit in (hit for leg in legs for hit in leg):
+        if hit.memory.id not in best or hit.score > best[hit.memory.id].score:
+            best[hit.memory.id] = hit
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.memory.id))
+
+
+def fuse(
+    dense: Sequence[models.Hit], lexical: Sequence[models.Hit], vectors: Sequence[Sequence[float]] = (), listed: Sequence[models.Memory] = ()
+) -> list[Candidate]:
+    """Best first, ties by id. `vectors` are the query's: the nearest gives the cosine of what only the lexical leg found.
+
+    listed: what is a candidate whether a leg found it or not.
+    """
     dense_hits = {hit.memory.id: hit for hit in dense}
     lexical_hits = {hit.memory.id: hit for hit in lexical}
+    asked_for = {memory.id: models.Hit(memory=memory, score=0.0) for memory in listed}
     dense_ranks = {key: rank for rank, key in enumerate(dense_hits, 1)}
     lexical_ranks = {key: rank for rank, key in enumerate(lexical_hits, 1)}
     best = max((hit.score for hit in lexical), default=0.0)
     candidates = [
         Candidate(
             memory=hit.memory,
-            cosine=dense_hits[key].score if key in dense_hits else _cosine(hit, vector),
+            cosine=dense_hits[key].score if key in dense_hits else _cosine(hit, vectors),
             dense_rank=dense_ranks.get(key),
             lexical_rank=lexical_ranks.get(key),
             rrf=sum(1 / (RRF_K + ranks[key]) for ranks in (dense_ranks, lexical_ranks) if key in ranks),
             agreement=lexical_hits[key].score / best if best > 0 and key in lexical_hits else 0.0,
+            listed=key in asked_for,
         )
-        for key, hit in (lexical_hits | dense_hits).items()
+        for key, hit in (asked_for | lexical_hits | dense_hits).items()
     ]
     return sorted(candidates, key=lambda candidate: (-candidate.rrf, candidate.memory.id))
 
 
-def _cosine(hit: models.Hit, vector: Sequence[float] | None) -> float | None:
+def _cosine(hit: models.Hit, vectors: Sequence[Sequence[float]]) -> float | None:
     """Of unit vectors."""
-    if vector is None or hit.vector is None:
-        return None
-    return sum(a * b for a, b in zip(vector, hit.vector, strict=True))
+    stored = hit.vector
+    return None if stored is None else max((sum(map(mul, vector, stored)) for vector in vectors), default=None)

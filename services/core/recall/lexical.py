@@ -7,6 +7,7 @@ import msgspec
 import Stemmer  # type: ignore[import-not-found]
 
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
+_OWN = re.compile(r"\b(my|our)\s+(?:(?:own|new|old|best|little|current|main)\s+)*(\w+)", re.IGNORECASE)
 _TOKEN = re.compile(r"\w[\w.\-@#+]*")
 
 
@@ -29,9 +30,14 @@ STOP_WORDS = word_set("""
 """English words that say nothing about the subject."""
 
 GENERIC_STEMS = word_set("""
-    add ask bit build call chang check come creat current do exampl explain find fix follow generat get give go good great handl help
-    implement keep kind know like look make mean need new next number old pleas put read rememb run say see set show start stop take tell
-    test thank think tri updat use user want way work write
+    actual add advic answer ask avoid back base best better bit build call case chang check choos clear come consid correct creat curious
+    current day definit detail differ do easi easili effect end error especi exact exampl experi explain fact feel file find first fix focus
+    follow form function generat get give given go good got great handl happen hear heard help hope idea implement import improv includ
+    inform interest issu keep kind know last learn let like line list littl long longer look love main make mani mean mention mind month
+    need new next number old open option order part particular peopl pick plan pleas point possibl prefer problem provid put question quick
+    read recent recommend relat rememb requir respons right run say see sens set sever share short show simpl small sort sound specif start
+    stop stuff suggest sure take task tell test text thank think thought time tip today tomorrow tonight top topic tri turn two type
+    understand updat use user valu want way week well whole wonder word work world write year
 """)
 """Stems that most requests to an assistant hold: sharing one is little evidence of sharing a subject."""
 
@@ -62,9 +68,20 @@ def stem(word: str) -> str:
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
+def own(text: str) -> frozenset[str]:
+    """What a text calls the writer's own, as "my" or "our" and the stem of the first word about a subject after it ("my wife")."""
+    found = ((whose.casefold(), stem(word.casefold())) for whose, word in _OWN.findall(text))
+    return frozenset(f"{whose} {thing}" for whose, thing in found if is_telling(thing))
+
+
 def similarity(query: frozenset[str], text: frozenset[str]) -> float:
     """Share of the query's stems that the text holds, 0 to 1; generic ones count little, even on their own."""
     return _weight(query & text) / max(_weight(query), 1.0)
+
+
+def is_telling(stem: str) -> bool:
+    """Whether it says something about the subject: neither a generic word nor a bare number."""
+    return stem not in GENERIC_STEMS and not stem.isdigit()
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -89,7 +106,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _weight(of: frozenset[str]) -> float:
-    return sum(GENERIC_WEIGHT if one in GENERIC_STEMS else 1.0 for one in of)
+    return sum(1.0 if is_telling(one) else GENERIC_WEIGHT for one in of)
 
 
 def _is_hard(token: str) -> bool:

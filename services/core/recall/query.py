@@ -4,10 +4,12 @@ import re
 
 import msgspec
 
-from services.core.recall import budget, lexical
+from services.core.recall import asking, budget, lexical
+from services.core.recall import parts as splitting
 
 QUERY_TOKENS = 256
-"""The embedding models in use were trained on passages of this length; more dilutes the request."""
+"""The embedding models in use were trained on passages of this length; more dilutes the request. A message of which parts
+are embedded beside it gets half: they carry what it asks for, and a text of this length takes a third of the deadline."""
 
 _PHATIC = lexical.word_set("""
     a again ahead all alright and any are as awesome bonjour bye cheers continue cool correct danke day do done evening exactly excellent
@@ -20,23 +22,53 @@ _PHATIC = lexical.word_set("""
 _ANY_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _MOST_CHARS = 40_000  # looked at, half from each end: a pasted file must not use up the deadline
+_AT_THE_ENDS = 2  # sentences of each end that may ask for all of a kind
 _LEAST_PROSE = 0.75  # share of letters and spaces under which a line of a long paste is code, a log or data
 
 
-class Query(msgspec.Struct, frozen=True):
-    """What is searched for. text: what is embedded and looked up by words."""
+class Part(msgspec.Struct, frozen=True):
+    """A text that is embedded, and its stems."""
 
     text: str
     stems: frozenset[str]
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What is searched for. parts: the whole first, then what asks for something of its own. own: stems of
+    what it calls the person's own ("my wife"). listing: the kinds that are asked for as such."""
+
+    parts: tuple[Part, ...]
     identifiers: lexical.Identifiers
+    own: frozenset[str] = frozenset()
+    listing: asking.Listing | None = None
+
+    @property
+    def text(self) -> str:
+        return self.parts[0].text
+
+    @property
+    def stems(self) -> frozenset[str]:
+        return frozenset().union(*(part.stems for part in self.parts))
 
 
 def parse(words: str) -> Query | None:
     """The query of a person's words; None if they give nothing to recall for."""
     if is_phatic(words):
         return None
-    text = query_text(words)
-    return Query(text=text, stems=lexical.stems(text), identifiers=lexical.identifiers(text))
+    prose = _bounded_prose(words)
+    parts = splitting.parts(prose)
+    texts = list(dict.fromkeys([_condensed(prose, QUERY_TOKENS // 2 if parts else QUERY_TOKENS), *parts]))
+    sentences = splitting.sentences(prose)
+    listing = next(filter(None, map(asking.listing, [*sentences[:_AT_THE_ENDS], *sentences[-_AT_THE_ENDS:]])), None)
+    if listing is not None and listing.words:
+        texts.append(listing.words)
+    together = "\n".join(texts)
+    return Query(
+        parts=tuple(Part(text, lexical.stems(text)) for text in texts),
+        identifiers=lexical.identifiers(together),
+        own=lexical.own(together),
+        listing=listing,
+    )
 
 
 def is_phatic(words: str) -> bool:
@@ -47,8 +79,15 @@ def is_phatic(words: str) -> bool:
 def query_text(words: str, most_tokens: int = QUERY_TOKENS) -> str:
     """The words on one line, at most so many (over-estimated) tokens: without fenced code where there is prose beside it, and of a long
     message its beginning and its end, without the lines that read as code or logs."""
+    return _condensed(_bounded_prose(words), most_tokens)
+
+
+def _bounded_prose(words: str) -> str:
     half = _MOST_CHARS // 2
-    text = _prose(words if len(words) <= _MOST_CHARS else f"{words[:half]}\n{words[-half:]}")
+    return _prose(words if len(words) <= _MOST_CHARS else f"{words[:half]}\n{words[-half:]}")
+
+
+def _condensed(text: str, most_tokens: int = QUERY_TOKENS) -> str:
     if budget.head(text, most_tokens) != text:
         text = _folded("\n".join(line for line in text.splitlines() if _reads_as_prose(line))) or text
     text = _folded(text)

@@ -12,32 +12,57 @@ SOFT_IDENTIFIER = 0.40
 """... and of one that holds a name of the query (GitHub, auth-service), if something else supports it."""
 SUPPORT = 0.15
 """Least cosine or lexical similarity that supports a soft identifier."""
+LISTED = 0.50
+"""Similarity of a memory of the kind that is asked for, and the share of the cosine that orders these."""
+LISTED_SHARE = 0.30
 AGREEMENT_WEIGHT = 0.30
 """What the best BM25 hit gains. Measured on LoCoMo (turns of 3 conversations, 495 questions), recall@10: .48 by cosine alone, .65 by fused
 ranks, .64 by BM25 alone, .69 by cosine raised so (.66 behind the gate)."""
+SUPPORTING = 0.50
+"""Least lexical similarity that may lift a cosine over the thresholds: half of what a request says about its subject, one telling word at least."""
+SUPPORT_WEIGHT = 0.10
+"""What a lexical similarity of 1 lifts a cosine by. Sentence embeddings of few words miss a subject that both name (a cosine of 0.27 for "Which
+message broker did we pick and why?" and "We picked NATS as message broker"); so little keeps out whatever has nothing but the word in common."""
 
 
 class Likeness(msgspec.Struct, frozen=True):
-    """similarity: what the thresholds apply to. agreed: the same raised by how well BM25 agrees, which orders what is over the thresholds and
-    admits nothing. matched: shared identifiers and words, for people to read ("identifier rs256", "word database").
+    """similarity: what the thresholds apply to. lift: how far words alone may carry what is under them. agreement: what BM25 adds to what is over
+    them; it orders, and admits nothing. matched: the kind asked for, shared identifiers and words, for people to read ("identifier rs256",
+    "own my wife", "word databas").
     """
 
     similarity: float
-    agreed: float
+    lift: float
+    agreement: float
     matched: tuple[str, ...]
 
 
 def likeness(query: Query, candidate: Candidate) -> Likeness:
-    """The cosine where there is one, else the lexical similarity; at least that of an exact identifier which both hold."""
-    text = candidate.memory.text
-    stems = lexical.stems(text)
-    measured = candidate.cosine if candidate.cosine is not None else lexical.similarity(query.stems, stems)
-    hard, soft = _shared(query.identifiers, text)
-    by_name = HARD_IDENTIFIER if hard else SOFT_IDENTIFIER if soft and measured >= SUPPORT else 0.0
-    similarity = max(measured, by_name)
-    gain = AGREEMENT_WEIGHT * candidate.agreement if candidate.cosine is not None else 0.0
-    matched = [f"identifier {name}" for name in sorted(hard | soft)] + [f"word {stem}" for stem in sorted(query.stems & stems)]
-    return Likeness(similarity=similarity, agreed=min(1.0, similarity + gain), matched=tuple(matched))
+    """The cosine where there is one, else the lexical similarity; at least that of an exact identifier or a thing of the person's own which
+    both name, and of a kind that is asked for."""
+    stems = lexical.stems(candidate.memory.text)
+    shared = query.stems & stems
+    words = max(lexical.similarity(part.stems, stems) for part in query.parts)
+    measured = words if candidate.cosine is None else candidate.cosine
+    hard, soft = _shared(query.identifiers, candidate.memory.text)
+    own = query.own & lexical.own(candidate.memory.text)
+    by_name = HARD_IDENTIFIER if hard else SOFT_IDENTIFIER if (soft or own) and measured >= SUPPORT else 0.0
+    kinds = [f"kind {candidate.memory.category}"] if candidate.listed else []
+    names = [f"identifier {name}" for name in sorted(hard | soft)] + [f"own {thing}" for thing in sorted(own)]
+    return Likeness(
+        similarity=max(measured, by_name, _by_kind(candidate)),
+        lift=_lift(words, shared) if candidate.cosine is not None else 0.0,
+        agreement=AGREEMENT_WEIGHT * candidate.agreement if candidate.cosine is not None else 0.0,
+        matched=(*kinds, *names, *(f"word {stem}" for stem in sorted(shared))),
+    )
+
+
+def _lift(words: float, shared: frozenset[str]) -> float:
+    return SUPPORT_WEIGHT * words if words >= SUPPORTING and any(map(lexical.is_telling, shared)) else 0.0
+
+
+def _by_kind(candidate: Candidate) -> float:
+    return LISTED + LISTED_SHARE * max(0.0, candidate.cosine or 0.0) if candidate.listed else 0.0
 
 
 def _shared(wanted: lexical.Identifiers, text: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -10,6 +10,7 @@ from services.proxy.parts import Parts
 from services.proxy.routes import given
 
 _MOST = 100
+_EMBED_SECONDS = 2.0  # longer than a busy llama.cpp needs, shorter than people wait
 
 
 @post("/recall", status_code=200, sync_to_thread=True, tags=["recall"])
@@ -20,13 +21,20 @@ def recall(parts: given.Parts, principal: given.Principal, data: JSONBody[api.As
 
 
 def recalled(parts: Parts, scope: models.Scope, ask: api.Ask) -> api.Recalled:
-    """Rank the memories of the scope for the words asked. Unlike on the wire, the embedding may take its time."""
+    """Rank the memories of the scope for the words asked. The embedding may take longer than on the wire."""
     if not ask.query.strip():
         raise errors.BadInput("query is empty")
     if len(ask.query) > api.LONGEST_QUERY:
         raise errors.BadInput(f"query has {len(ask.query)} characters: at most {api.LONGEST_QUERY} are taken")
     result = engine.recall(
-        ask.query, scope, store=parts.store, embedder=parts.embedder, knobs=_knobs(parts, ask.limit), now=parts.clock(), mode=ask.mode
+        ask.query,
+        scope,
+        store=parts.store,
+        embedder=parts.embedder,
+        knobs=_knobs(parts, ask.limit),
+        now=parts.clock(),
+        mode=ask.mode,
+        embed_timeout_seconds=_EMBED_SECONDS,
     )
     return api.Recalled(
         query=ask.query,

@@ -216,6 +216,65 @@ def test_agreement_orders_what_is_over_the_thresholds_and_admits_nothing(cosine:
     assert bool(engine.choose([ranked], KNOBS)[0]) is admitted
 
 
+@pytest.mark.parametrize(("cosine", "admitted"), [(0.15, False), (0.27, True), (0.31, True)])
+def test_words_in_common_may_carry_a_memory_a_little_way_over_the_thresholds(cosine: float, admitted: bool) -> None:
+    asked = query.parse("Which message broker did we pick and why?")
+    assert asked is not None
+    memory = in_memory.memory("We picked NATS as message broker")
+
+    (ranked,) = engine.rank(asked, [fusion.Candidate(memory=memory, cosine=cosine, dense_rank=1, lexical_rank=1, rrf=0.03)], KNOBS, in_memory.NOW)
+
+    assert bool(engine.choose([ranked], KNOBS)[0]) is admitted
+    assert ranked.matched[-1].startswith("lifted by 0.") is admitted
+
+
+def test_what_is_over_the_thresholds_is_not_lifted() -> None:
+    (best,) = _recall("what database do we use?", POSTGRES).ranked
+
+    assert best.matched == ("word databas", "word use")
+
+
+def test_each_part_of_a_message_is_embedded_in_the_same_request_and_finds_its_own() -> None:
+    embedder = ListeningEmbedder()
+    words = "What is my name, and which tabs indent Go files, and then again what about snow, rain, fog and mist?"
+
+    result = _recall(words, LEO, TABS, POSTGRES, embedder=embedder, mode="semantic")
+
+    assert len(embedder.asked) == 1
+    assert embedder.asked[0][0][:3] == (words, "What is my name", "which tabs indent Go files")
+    assert set(_texts(result)) == {LEO.text, TABS.text}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "bm25", "semantic"])
+def test_who_asks_for_a_kind_gets_what_is_current_and_in_scope_of_it(mode: str) -> None:
+    kind = models.Category.CONSTRAINT
+    wanted = in_memory.memory("Migrations reversible", category=kind)
+    teams = in_memory.memory("Images stay small", category=kind, owner="ann", visibility=models.Visibility.TEAM)
+    anns = in_memory.memory("Ann stays quiet", category=kind, owner="ann")
+    elsewhere = in_memory.memory("Pages load fast", category=kind, project="other")
+    old = in_memory.memory("Migrations rare", category=kind, status=models.Status.SUPERSEDED)
+    every = (wanted, teams, anns, elsewhere, old, TABS)
+
+    assert set(_texts(_recall("what are our constraints?", *every, mode=mode))) == {wanted.text, teams.text}
+    assert _texts(_recall("what are my constraints?", *every, mode=mode)) == [wanted.text]
+
+
+def test_who_asks_for_themselves_is_told_their_name_first_and_no_more_than_fits() -> None:
+    others = [in_memory.memory(f"I play the {thing}", category=models.Category.PERSONAL_INFO) for thing in "abcdefghijkl"]
+    name = in_memory.memory("My name is Leo", category=models.Category.PERSONAL_INFO, said_at=in_memory.NOW - 400 * 86_400)
+
+    for embedder in (EMBEDDER, None):
+        shown = _texts(_recall("Who am I? Answer in one line.", *others, name, embedder=embedder))
+        assert (shown[0], len(shown)) == (name.text, KNOBS.max_memories)
+
+
+def test_what_is_listed_still_obeys_the_thresholds_and_is_not_shown_twice() -> None:
+    name = in_memory.memory("I play the cello", category=models.Category.PERSONAL_INFO)
+
+    assert _recall("who am I?", name, knobs=msgspec.structs.replace(KNOBS, min_similarity=0.9)).ranked == ()
+    assert _recall("who am I?", name, exclude={name.id}).ranked == ()
+
+
 def test_order_is_by_score_then_fused_rank_then_id() -> None:
     ranked = [
         models.Ranked(

@@ -68,3 +68,26 @@ def test_shouting_makes_no_identifiers() -> None:
 def test_an_identifier_is_compared_whole_and_in_any_case() -> None:
     assert "jira-123" in lexical.tokens("Jira-123's owner is Ann.")
     assert "jira-12" not in lexical.tokens("JIRA-123 is done.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a gift for my husband's birthday", {"my husband"}),
+        ("My new database and OUR customers", {"my databas", "our custom"}),
+        ("my own old bike", {"my bike"}),
+        ("my way of our work", set()),
+        ("the husband", set()),
+    ],
+)
+def test_what_a_text_calls_its_writers_own_is_told(text: str, expected: set[str]) -> None:
+    assert lexical.own(text) == expected
+
+
+@pytest.mark.parametrize(("stem", "telling"), [("databas", True), ("work", False), ("avoid", False), ("15", False), ("rs256", True)])
+def test_generic_words_and_bare_numbers_tell_nothing(stem: str, telling: bool) -> None:
+    assert lexical.is_telling(stem) is telling
+
+
+def test_framing_words_hide_no_rare_one() -> None:
+    assert _similarity("What food should I avoid, given what I am allergic to?", "I'm allergic to peanuts") > 0.35

@@ -119,6 +119,12 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert _lines(_block(in_memory.memory(text)))[2].endswith(f"] {text}")
 
 
+def test_the_placeholder_of_what_was_redacted_stays_and_what_only_looks_like_one_does_not() -> None:
+    lines = _lines(_block(in_memory.memory("the key is <SECRET_1>, mail <EMAIL_12>, not <SECRET_x> or <secret_1> or <ROLE_1>")))
+
+    assert lines[2].endswith("the key is <SECRET_1>, mail <EMAIL_12>, not ‹SECRET_x> or ‹secret_1> or ‹ROLE_1>")
+
+
 def test_what_was_kept_in_clear_is_redacted_again_even_when_hidden_characters_split_it() -> None:
     memory = in_memory.memory("the key is sk-\u200babc123")
 

@@ -1,0 +1,75 @@
+import pytest
+
+from services.core.models import Category
+from services.core.recall import asking
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who am i?",
+        "Who am I",
+        "What do you know about me?",
+        "so, what can you tell me about me",
+        "Tell me everything you remember about me",
+        "do you remember me?",
+        "Remember anything about me?",
+        "Hi, do you know who I am?",
+        "Tell me about myself.",
+    ],
+)
+def test_who_asks_for_themselves_gets_their_own_statements_and_the_name_first(text: str) -> None:
+    assert asking.listing(text) == asking.Listing(asking.ABOUT_ME, own=True, words="my name")
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "own"),
+    [
+        ("What are my preferences?", Category.PREFERENCE, True),
+        ("what do I prefer?", Category.PREFERENCE, True),
+        ("what are my todos?", Category.TODO, True),
+        ("What’s on my to-do list?", Category.TODO, True),
+        ("what do I still have to do?", Category.TODO, True),
+        ("show me our open tasks", Category.TODO, False),
+        ("Do we have any constraints?", Category.CONSTRAINT, False),
+        ("What are the team's constraints?", Category.CONSTRAINT, False),
+        ("list our constraints please", Category.CONSTRAINT, False),
+        ("what are our rules for this project?", Category.CONSTRAINT, False),
+        ("What have we decided so far?", Category.DECISION, False),
+        ("which decisions did we make", Category.DECISION, False),
+        ("can you summarize our decisions", Category.DECISION, False),
+        ("what's our tech stack?", Category.TECHNICAL_CHOICE, False),
+    ],
+)
+def test_who_asks_for_a_kind_gets_that_kind(text: str, category: Category, own: bool) -> None:
+    assert asking.listing(text) == asking.Listing(frozenset({category}), own=own)
+
+
+def test_who_asks_for_the_project_gets_what_belongs_to_it() -> None:
+    assert asking.listing("What do you know about this project?") == asking.Listing(asking.ABOUT_A_PROJECT, own=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "What do you know about quantum computing?",
+        "what are your constraints?",
+        "What constraints does SQL support?",
+        "add a foreign key constraint to our schema",
+        "what are the rules of cricket?",
+        "What are my options here?",
+        "who are you?",
+        "Who am I supposed to ask about billing?",
+        "what do I have to do to install this?",
+        "what is my next task in this sprint about the exporter?",
+        "write a todo app",
+        "Tell me about the decisions of Napoleon",
+        "tell me about my landlord's duties",
+        "explain the stack",
+        "Write a poem called who am I",
+        "what do I like about Paris " * 20,
+    ],
+)
+def test_an_ordinary_sentence_asks_for_no_kind(text: str) -> None:
+    assert asking.listing(text) is None
