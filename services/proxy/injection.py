@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -158,7 +158,8 @@ class Injection:
             embed_timeout_seconds=max(0.01, (deadline - time.monotonic()) * _EMBED_SHARE),
         )
         engine.observe(found)
-        return framing.block(found.ranked, now=parts.clock(), redact=_counted(redaction.Redactor()), max_tokens=parts.settings.max_memory_tokens)
+        redact = _counted(redaction.Redactor())
+        return framing.block(found.ranked, now=parts.clock(), redact=lambda text: redact([text])[0], max_tokens=parts.settings.max_memory_tokens)
 
     async def after(self, prepared: relay.Prepared, answer: sse.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
@@ -192,14 +193,15 @@ def _injected(call: anthropic.Call, old: Replay, entry: ports.Entry | None) -> I
     return Injected(call, blocks={**old.blocks, **fresh}, headers=headers, entry=entry)
 
 
-def _counted(redactor: redaction.Redactor) -> Callable[[str], str]:
+def _counted(redactor: redaction.Redactor) -> learning.Redact:
     """Redact the texts of one turn, with the same placeholder for the same value."""
 
-    def redact(text: str) -> str:
-        redacted = redactor.redact(text)
-        for kind, count in redacted.counts.items():
-            telemetry.REDACTIONS.labels(kind).inc(count)
-        return redacted.text
+    def redact(texts: Sequence[str]) -> list[str]:
+        redacted = redactor.redact_all(texts)
+        for one in redacted:
+            for kind, count in one.counts.items():
+                telemetry.REDACTIONS.labels(kind).inc(count)
+        return [one.text for one in redacted]
 
     return redact
 

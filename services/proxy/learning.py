@@ -1,6 +1,6 @@
 """What is handed to the worker and the indexer after a turn was answered. Pure: texts are redacted here, before they get near a queue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from services.core import messages, ports
 from services.proxy.wire import anthropic, sse
@@ -11,7 +11,8 @@ MAX_CONTEXT_TURNS = 6
 MAX_CONTEXT_CHARS = 2_000
 MAX_ANSWER_CHARS = 1_000
 
-Redact = Callable[[str], str]
+Redact = Callable[[Sequence[str]], list[str]]
+"""All texts of a turn at once: what one of them gives away is hidden in the others, too."""
 
 
 def jobs(call: anthropic.Call, answer: sse.Answer, entry: ports.Entry | None, redact: Redact, now: float) -> list[messages.Job]:
@@ -28,17 +29,18 @@ def learn_turn(call: anthropic.Call, answer: sse.Answer, redact: Redact) -> mess
     turn = call.new_turn
     if turn is None or not answer.complete:
         return None
-    earlier = call.old_turns[-MAX_CONTEXT_TURNS:]
+    earlier = [old.words[: 2 * MAX_CONTEXT_CHARS] for old in call.old_turns[-MAX_CONTEXT_TURNS:]]
+    words, *context, said = redact([turn.words[:_READ_CHARS], *earlier, call.answer[-2 * MAX_ANSWER_CHARS :]])
     return messages.Job.of(
         messages.Task.LEARN_TURN,
         messages.LearnTurn(
             turn=call.turn_id,
             principal=call.principal,
             said_at=call.at,
-            words=redact(turn.words[:_READ_CHARS])[:MAX_WORDS_CHARS],
+            words=words[:MAX_WORDS_CHARS],
             project=call.project,
-            context=tuple(redact(old.words[: 2 * MAX_CONTEXT_CHARS])[:MAX_CONTEXT_CHARS] for old in earlier),
-            answer=redact(call.answer[-2 * MAX_ANSWER_CHARS :])[-MAX_ANSWER_CHARS:],
+            context=tuple(text[:MAX_CONTEXT_CHARS] for text in context),
+            answer=said[-MAX_ANSWER_CHARS:],
         ),
     )
 

@@ -48,8 +48,9 @@ def create_worker(settings: config.Settings) -> Celery:
 
     def learn(payload: messages.Payload) -> Sequence[messages.Job]:
         assert isinstance(payload, messages.LearnTurn)  # noqa: S101 - the book decodes by task
-        redactor = redaction.Redactor()
-        return tasks.learn_turn(payload, extractor=extractor(), redact=lambda text: redactor.redact(text).text)
+        texts = (payload.words, *payload.context, payload.answer)
+        redacted = dict(zip(texts, redaction.Redactor().redact_all(texts), strict=True))
+        return tasks.learn_turn(payload, extractor=extractor(), redact=lambda text: redacted[text].text)
 
     @app.task(name=str(messages.Task.LEARN_TURN))
     def learn_turn(job_id: str) -> str:

@@ -1,7 +1,7 @@
 """What must not be stored, found and replaced: structured personal data and secrets. Pure, without NLP; light enough for the proxy.
 
-    text ──► detectors (secrets, e-mail, phone, card, IBAN, SSN, IP, street address) ──► spans ──► one winner where they overlap
-         ──► placeholders `<KIND_n>`, the same for the same value over all texts of one `Redactor`
+    texts ──► detectors (secrets, e-mail, phone, card, IBAN, SSN, IP, street address) ──► spans ──► what was found in one text, in all
+         ──► one winner where they overlap ──► placeholders `<KIND_n>`, the same for the same value over all texts of one `Redactor`
 
 Redacting again changes nothing: it is repeated until no detector finds anything, and placeholders are opaque to every detector.
 Left alone on purpose, since they identify nobody: loopback and unspecified addresses, netmasks, `git@host`, references such as

@@ -1,4 +1,4 @@
-"""Secrets known by where they stand: PEM blocks, JWTs, URLs with a password, Authorization headers, `curl -u`."""
+"""Secrets known by where they stand: PEM blocks, JWTs, URLs with a password, Authorization headers, cookies."""
 
 import re
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ _PEM_REST = re.compile(
 )
 _PPK = re.compile(r"(Private-Lines: [0-9]{1,4}(?:\r?\n|\\n))((?:[A-Za-z0-9+/=]{4,80}(?:\r?\n|\\n|\b))+)")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])ey[A-Za-z0-9_-]{12,}(?:\.[A-Za-z0-9_-]{4,}){1,4}={0,2}")
+_NEXT_LINE = re.compile(r"\.?[ \t]{0,4}\r?\n[ \t>]{0,8}(\.?[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){0,4}|\.[A-Za-z0-9_-]{4,})(?=[\s\"'`,;)]|\Z)")
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,200}:([^\s/\"'<>]{1,200})@(?=[\w.\[$<{-])")
 _URL_TOKEN = re.compile(r"https?://([A-Za-z0-9_-]{16,200})@(?=[\w.-])")
 _HEADER = re.compile(
@@ -22,18 +23,14 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(?:bearer|basic)[ \t]{1,3}([A-Za-z0-9_\-.~+/=]{16,})", re.IGNORECASE)
-_USER_OPTION = re.compile(
-    r"[ \t](?:-u|--user|--proxy-user|-U)(?:[ \t]{1,5}|"
-    r"=)(?P<q>[\"']?)(?P<user>[^\s:\"']{0,100})[\"']?:(?P<i>[\"']?)(?P<password>[^\s\"']{0,200})"
-)
-_CURL = re.compile(r"\b(?:curl|wget|http|https|httpie)\b")
 _QUERY = re.compile(
     r"[?&;](?:sig|signature|x-amz-signature|x-goog-signature|access_token|auth|code|"
     r"sas)=([A-Za-z0-9_\-.~%+/=]{20,2000})",
     re.IGNORECASE,
 )
-_SQL = re.compile(r"\bIDENTIFIED[ \t]{1,5}(?:WITH[ \t]\S{1,40}[ \t]{1,5})?BY[ \t]{1,5}['\"]([^'\"\r\n\x1e]{3,200})['\"]", re.IGNORECASE)
-_SSHPASS = re.compile(r"\bsshpass[ \t]{1,5}-p[ \t]{0,5}([\"']?)([^\s\"']{3,200})")
+_COOKIES = re.compile(r"(?:\b(?:set-)?cookies?[\"']?[ \t]{0,3}[:=]|(?:[ \t]-b|--cookie)[ \t=])[ \t]{0,3}(?P<pairs>[^\n\x1e]{1,4000})", re.IGNORECASE)
+_COOKIE = re.compile(r"[\w.-]{1,60}=\"?([\w.%~+/:=-]{8,})")
+_SESSION = re.compile(r"(?i:\b(?:phpsessid|jsessionid|connect\.sid|sessionid|asp\.net_sessionid|laravel_session|_session))=([\w.%~+/:=-]{16,})")
 
 
 def find(text: str) -> Iterator[Span]:
@@ -41,7 +38,7 @@ def find(text: str) -> Iterator[Span]:
     yield from _ppk(text)
     yield from _bearers(text)
     yield from _urls(text)
-    yield from _commands(text)
+    yield from _cookies(text)
 
 
 def _secret(match: re.Match[str], group: int | str = 0) -> Span:
@@ -62,9 +59,7 @@ def _ppk(text: str) -> Iterator[Span]:
 
 
 def _bearers(text: str) -> Iterator[Span]:
-    for match in _JWT.finditer(text):
-        if match[0].count(".") >= 2 or values.entropy(match[0]) >= 4:
-            yield _secret(match)
+    yield from _jwts(text)
     for match in _HEADER.finditer(text):
         value = match[1].rstrip(".)}]\\")
         if values.is_literal(value):
@@ -86,15 +81,33 @@ def _urls(text: str) -> Iterator[Span]:
             yield _secret(match, 1)
 
 
-def _commands(text: str) -> Iterator[Span]:
-    if _CURL.search(text):
-        for match in _USER_OPTION.finditer(text):
-            part = "password" if match["password"] or text[match.end() : match.end() + 1] not in ('"', "'", " ", "") else "user"
-            if len(match[part]) >= 3 and not values.is_reference(match["user"]) and values.is_literal(match[part]):
-                yield _secret(match, part)
-    for match in _SQL.finditer(text):
-        if values.is_literal(match[1]):
+def _jwts(text: str) -> Iterator[Span]:
+    """Also those that a mail client or a terminal broke into lines."""
+    end = 0
+    for match in _JWT.finditer(text):
+        if match.start() < end:
+            continue
+        end = _jwt_end(text, match)
+        if text.count(".", match.start(), end) >= 2 or values.entropy(match[0]) >= 4:
+            yield Span(Kind.SECRET, match.start(), end)
+
+
+def _jwt_end(text: str, match: re.Match[str]) -> int:
+    end = match.end()
+    dots = match[0].count(".")
+    line = _NEXT_LINE.match(text, end)
+    while line and dots < 5 and (line[0].lstrip().startswith(".") or values.is_generated(line[1])):
+        end = line.end()
+        dots += line[0].count(".")
+        line = _NEXT_LINE.match(text, end)
+    return end
+
+
+def _cookies(text: str) -> Iterator[Span]:
+    for header in _COOKIES.finditer(text):
+        for match in _COOKIE.finditer(text, *header.span("pairs")):
+            if values.is_token(match[1]):
+                yield _secret(match, 1)
+    for match in _SESSION.finditer(text):
+        if values.is_token(match[1]):
             yield _secret(match, 1)
-    for match in _SSHPASS.finditer(text):
-        if values.is_literal(match[2]):
-            yield _secret(match, 2)

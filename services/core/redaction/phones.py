@@ -21,7 +21,11 @@ _PHONE_WORD = re.compile(
     r"(?:\b(?:(?:tele)?phone|tel|mobile|cell(?:phone)?|fax|whatsapp|sms|handy(?:nummer)?|telefon(?:nummer)?|teléfono|téléphone|portable|"
     r"telefono|hotline|landline|desk|registered number|answer(?:ing)? (?:at|on))\b[^\n0-9]{0,30}"
     r"|\b(?:call|text|ring|dial|reach|phone)(?: (?:me|us|him|her|them|back|\w{2,12}))?(?: (?:at|on|under))?:? "
-    r"|\bmy (?:(?!order|ticket|account|customer|invoice|case|serial|employee|student|card|tracking|id)\w{2,12} )?number(?: is|:)?:? )\(?$",
+    r"|\bmy (?:(?:new|old|other|second|current|own|private|personal|direct|work|home|office|business|contact|emergency|"
+    r"local|(?!id|pr)[a-z]{2}|passport|aadhaar|national|insurance|tax|nhs|"
+    r"german|french|spanish|italian|dutch|polish|british|american|swiss|austrian|indian|swedish|danish|irish|japanese|chinese|"
+    r"brazilian) )?"
+    r"number(?: is|:)?:? )\(?$",
     re.IGNORECASE,
 )
 _OTHER_WORD = re.compile(

@@ -2,17 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from services.core.redaction import credentials, internet, named, numbers, phones, streets, vendors
+from services.core.redaction import codes, commands, credentials, internet, logins, named, numbers, phones, streets, vendors
+from services.core.redaction.echoes import Echoes
 from services.core.redaction.spans import PLACEHOLDER, Detector, Kind, Span, hide_placeholders, resolve
 
 _DETECTORS: tuple[Detector, ...] = (
     credentials.find,
     vendors.find,
     named.find,
+    logins.find,
+    codes.find,
+    commands.find,
     internet.find_emails,
     internet.find_addresses,
     numbers.find_cards,
@@ -32,29 +36,63 @@ class Redacted(msgspec.Struct, frozen=True):
     counts: Mapping[str, int]
 
 
-class Redactor:
-    """Numbers placeholders consistently over all texts given to it. Not thread-safe; make one for each turn.
+class _Work:
+    """A text on its way. Only what changed is looked through again."""
 
-    reserved: other texts whose placeholders stay in use, so that no new value gets one of their numbers.
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.counts: Counter[str] = Counter()
+        self.spans: list[Span] = []
+        self.changed = True
+
+    def look(self) -> None:
+        self.spans = detect(self.text) if self.changed else []
+
+
+class Redactor:
+    """Numbers placeholders consistently over all texts given to it, and replaces what it found in one of them in the others too.
+
+    Not thread-safe; make one for each turn. reserved: other texts whose placeholders stay in use, so that no new value gets one
+    of their numbers.
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._placeholders: dict[tuple[Kind, str], str] = {}
         self._last: Counter[Kind] = Counter()
+        self._echoes = Echoes()
         for text in reserved:
             self._reserve(text)
 
     def redact(self, text: str) -> Redacted:
-        """Idempotent; placeholders already in the text are neither changed nor given to another value."""
-        self._reserve(text)
-        counts: Counter[str] = Counter()
+        """One more text: also without the values that earlier ones revealed."""
+        return self.redact_all([text])[0]
+
+    def redact_all(self, texts: Sequence[str]) -> list[Redacted]:
+        """The texts of one turn, in their order: a value that one of them reveals is replaced in all.
+
+        Idempotent; placeholders already in a text are neither changed nor given to another value.
+        """
+        for text in texts:
+            self._reserve(text)
+        works = [_Work(text) for text in texts]
         for _ in range(_MOST_PASSES):
-            spans = detect(text)
-            if not spans:
+            for work in works:
+                work.look()
+                for span in work.spans:
+                    self._echoes.know(span.kind, work.text[span.start : span.end])
+            for work in works:
+                self._pass(work)
+            if not any(work.changed for work in works):
                 break
-            counts.update(span.kind.value for span in spans)
-            text = self._replace(text, spans)
-        return Redacted(text, dict(counts))
+        return [Redacted(work.text, dict(work.counts)) for work in works]
+
+    def _pass(self, work: _Work) -> None:
+        """Replace what was found in the text, and what any text revealed."""
+        hidden = hide_placeholders(work.text)
+        spans = resolve([*work.spans, *self._echoes.find(hidden)], hidden)
+        work.counts.update(span.kind.value for span in spans)
+        work.text = self._replace(work.text, spans)
+        work.changed = bool(spans)
 
     def _replace(self, text: str, spans: list[Span]) -> str:
         pieces: list[str] = []

@@ -26,6 +26,7 @@ _ALGORITHM = re.compile(
     r"k)-?\d{1,4}(?:-?[a-z]{0,6}\d{0,4})",
     re.IGNORECASE,
 )
+_CAMEL = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MASKED = re.compile(r"(.)\1{5}|\*{3}|\.{3}|…|•{3}|#{4}", re.IGNORECASE)
 
 
@@ -70,3 +71,11 @@ def is_token(value: str) -> bool:
     if len(value) < 8 or not is_literal(value) or _ALGORITHM.fullmatch(value):
         return False
     return has_letters_and_digits(value) or (len(value) >= 16 and entropy(value) >= 3.5 and value.lower() != value)
+
+
+def is_generated(value: str) -> bool:
+    """Letters of both cases and digits in the disorder that only a machine makes: not `getUserByIdReturns404`."""
+    if not (re.search("[0-9]", value) and re.search("[a-z]", value) and re.search("[A-Z]", value)):
+        return False
+    pieces = _CAMEL.findall(value)
+    return len(value) <= 3.3 * len(pieces) and entropy(value) >= min(3.8, math.log2(len(value)) - 0.8)

@@ -56,7 +56,8 @@ _SHAPES = (
     rf"v1\.0-{_HEX}{{24}}-{_HEX}{{146}}",
     rf"4b1d{_W}{{38}}",
     # payments and shops
-    rf"(?:sk|rk|pk)_(?:live|test|prod)_{_W}{{10,}}|whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}",
+    rf"(?:sk|rk|pk)_(?:live|test|prod)_{_W}{{10,}}|rzp_(?:live|test)_{_W}{{14,}}|access-(?:production|development|sandbox)-{_UUID}|"
+    rf"sk_{_HEX}{{48}}|whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}",
     rf"sq0[a-z]{{3}}-{_U}{{22,43}}|EAAA[lE]{_U}{{59,60}}",
     rf"access_token\$(?:production|sandbox)\$[0-9a-z]{{16}}\${_HEX}{{32}}",
     rf"shp(?:at|ca|pa|ss|tka)_{_HEX}{{32}}",
@@ -78,11 +79,15 @@ _SHAPES = (
     rf"(?<!\.)ico-{_W}{{32}}|p8e-{_W}{{32}}|tfp_{_U}{{40,}}",
     rf"PMAT-{_W}{{26}}|sdk-{_UUID}|mob-{_UUID}|CFPAT-{_U}{{40,}}|s-s4t2(?:ud|af)-{_HEX}{{64}}|dnkey-{_U}{{26,}}-{_U}{{50,}}|"
     rf"fio-u-{_U}{{64}}|jrt_{_U}{{40,}}",
+    rf"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{{20,}}|CCIPAT_{_U}{{20,}}|bkua_{_W}{{30,}}|oy2[a-z0-9]{{43}}|00(?=[A-Za-z_-]{{0,39}}[0-9])(?=[A-Z0-9_-]{{0,39}}[a-z]){_U}{{40}}",
+    rf"[0-9]/[0-9]{{13,19}}(?:/[0-9]{{13,19}})?:{_HEX}{{32}}|(?=[A-Za-z0-9]{{0,26}}[a-z])[12]{_W}{{26}}_{_W}{{20,22}}",
     # ours
     rf"brb_{_U}{{16,}}",
 )
 _TOKEN = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_SHAPES)})(?![A-Za-z0-9])")
-_AWS = re.compile(r"(?i:aws|secret)[^\n\x1e]{0,60}?(?<![A-Za-z0-9/+=])((?=[A-Za-z0-9/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])")
+_AWS = re.compile(
+    r"(?:(?i:aws|secret)[^\n\x1e]{0,60}?|(?:AKIA|ASIA)[A-Z0-9]{16}[^\x1e]{0,60}?)(?<![A-Za-z0-9/+=])((?=[A-Za-z0-9/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+)
 _WEBHOOK = re.compile(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/]{30,100})|discord(?:app)?\.com/api/webhooks/([0-9]{15,20}/[A-Za-z0-9_-]{50,90})"
     r"|webhook\.office\.com/webhookb2/([A-Za-z0-9@/-]{80,220})"
@@ -96,6 +101,17 @@ _NAMES = (
 _NAMED = re.compile(
     rf"\b(?:{'|'.join(_NAMES.split())})"
     r"[\w.-]{0,20}[\"']?[ \t]{0,3}(?:=|:|=>|:=)[ \t]{0,3}[\"'`]?([A-Za-z0-9_=-]{20,128})(?![A-Za-z0-9_])",
+    re.IGNORECASE,
+)
+# Of a vendor not listed: a name, an underscore, and what only a machine writes.
+_TAIL = re.compile(r"(?P<sep>[_-])(?P<tail>[A-Za-z0-9]{20,255})(?![\w/]|[.-]\w)")
+_PREFIX = re.compile(r"(?<![\w./-])[A-Za-z][A-Za-z0-9]{1,15}(?:[_-][A-Za-z][A-Za-z0-9]{0,11}){0,3}\Z")
+_LONGEST_PREFIX = 60
+_KEY_WORD = re.compile(r"(?:^|[_-])(?:[a-z]{0,4}key|to?ke?n|[a-z]{0,3}pat|pw|pass|secret|api|auth|oauth|live|prod|test|sk|rk|sec)$", re.IGNORECASE)
+_IDS = re.compile(
+    r"(?:cus|pi|pm|price|prod|sub|in|ii|si|seti|evt|ch|acct|txn|po|re|cs|src|card|ba|tok|prc|plink|org|proj|user|asst|thread|msg|toolu|srvtoolu|chatcmpl|"
+    r"resp|req|call|run|step|file|batch|vs|ft|ftjob|rs|fc|gen|id|uid|img|image|video|doc|page|build|deploy|dpl|job|task|event|trace|span|session|sess|hash|sha|sha1|sha256|"
+    r"md5|commit|cache|etag|team|prj|icfg|ws|wf|bucket|node|container|vol|snap|instance|i|ami|subnet|vpc|sg|arn|pod|release|rev|version|v)",
     re.IGNORECASE,
 )
 _LEAST_ENTROPY = 2  # bits a character; sixteen random hexadecimal digits have about 3.2
@@ -113,3 +129,18 @@ def find(text: str) -> Iterator[Span]:
     for match in _NAMED.finditer(text):
         if values.is_token(match[1]) and values.entropy(match[1]) >= 3:
             yield Span(Kind.SECRET, *match.span(1))
+    for match in _TAIL.finditer(text):
+        start = max(0, match.start() - _LONGEST_PREFIX - 1)
+        prefix = _PREFIX.search(text[start : match.start()])
+        if prefix and _is_prefixed(prefix[0], match):
+            yield Span(Kind.SECRET, start + prefix.start(), match.end())
+
+
+def _is_prefixed(prefix: str, match: re.Match[str]) -> bool:
+    """Not the identifiers of objects and builds. All small letters and digits are a digest, unless the prefix speaks of a key."""
+    tail = match["tail"]
+    if _IDS.fullmatch(prefix) or not values.is_literal(tail):
+        return False
+    if _KEY_WORD.search(prefix) and len(tail) >= 24 and values.has_letters_and_digits(tail) and values.entropy(tail) >= 3.2:
+        return values.is_generated(tail) or tail.lower() == tail
+    return match["sep"] == "_" and values.is_generated(tail)

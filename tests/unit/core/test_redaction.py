@@ -19,6 +19,7 @@ def made_up(prefix: str, length: int, alphabet: str = string.ascii_letters + str
 HEX = "0123456789abcdef"
 BASE64 = string.ascii_letters + string.digits + "+/"
 JWT = ".".join(("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", made_up("", 43)))
+SEED = "ladder orbit velvet ridge cactus umbrella frozen pilot mango thunder basket noble"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(made_up(str(n), 63, BASE64) for n in range(4)) + "\n-----END RSA PRIVATE KEY-----"
 
 CONTACTS = [
@@ -38,9 +39,16 @@ CONTACTS = [
     ("Tel.: 612 345 678", "Tel.: <PHONE_1>"),
     ("WhatsApp me on +5511984565666", "WhatsApp me on <PHONE_1>"),
     ("My CN phone number is 13812345678", "My CN phone number is <PHONE_1>"),
+    ("My CN number is 13812345678", "My CN number is <PHONE_1>"),
+    ("write to bob (at) example.com!", "write to <EMAIL_1>!"),
+    ("bob[at]example[dot]com", "<EMAIL_1>"),
+    ("I am bob at example dot com", "I am <EMAIL_1>"),
+    ("ana.lopez AT mail DOT example DOT org", "<EMAIL_1>"),
+    ("bob@example dot com", "<EMAIL_1>"),
+    ("redis 10.0.0.5 is down, so is mysql 192.168.1.7", "redis <IP_1> is down, so is mysql <IP_2>"),
     ("card 4111 1111 1111 1111 exp 12/27", "card <CARD_1> exp 12/27"),
     ("378282246310005 and 3782 822463 10005", "<CARD_1> and <CARD_1>"),
-    ("my card is 4242 4242 4242 4242, cvv 123", "my card is <CARD_1>, cvv 123"),
+    ("my card is 4242 4242 4242 4242, cvv 123", "my card is <CARD_1>, cvv <SECRET_1>"),
     ("5555-5555-5555-4444", "<CARD_1>"),
     ("4012888888881881 4012-8888-8888-1881", "<CARD_1> <CARD_1>"),
     ("pay to DE89 3704 0044 0532 0130 00 today", "pay to <IBAN_1> today"),
@@ -75,6 +83,14 @@ def test_what_identifies_a_person_gives_way_to_a_placeholder(text: str, expected
 
 
 LEFT_ALONE = [
+    "My favourite number is 1618033988",
+    "my lucky number is 12345678",
+    "my badge number is 4155550132",
+    "pull the nginx 1.25.3.1 image",
+    "openssl 1.1.1.1 and Windows 10.0.19045.1",
+    "we rolled out 1.25.3.1 release yesterday",
+    "look at asp dot net and at node dot js",
+    "array[at]index, see you (at) home",
     "version 1.2.3.4 of the driver",
     "upgrade from 10.2.3.4 to 10.2.3.5",
     "Chrome/120.0.0.0 Safari/537.36",
@@ -150,6 +166,20 @@ TOKENS = [
     "AGE-SECRET-KEY-1" + made_up("", 58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
     JWT,
     PEM,
+    made_up("pscale_tkn_", 43),
+    made_up("pscale_pw_", 43),
+    made_up("CCIPAT_", 22) + made_up("_", 40, HEX),
+    made_up("bkua_", 40, HEX),
+    made_up("sk_", 48, HEX),
+    made_up("rzp_live_", 14),
+    "access-production-550e8400-e29b-41d4-a716-446655440000",
+    made_up("oy2", 43, string.ascii_lowercase + string.digits),
+    made_up("00", 40),
+    made_up("1/1200123456789012:", 32, HEX),
+    made_up("2", 26) + made_up("_", 21),
+    made_up("acme_live_", 32),
+    made_up("unheardof_", 40),
+    made_up("mytool_pat_", 36, HEX),
 ]
 
 
@@ -213,6 +243,76 @@ NAMED = [
     ("redis://:s3cr3t@cache.internal", "s3cr3t"),
     ("mongodb+srv://app:p%40ss@cluster.example.net/x", "p%40ss"),
     ("ALTER USER leo IDENTIFIED BY 'tiger99'", "tiger99"),
+    # before the name, far from it, or under it
+    ("use dragonfly as the password", "dragonfly"),
+    ("Use dragonfly as the wifi password for guests", "dragonfly"),
+    ("Zx9kQw12 is my password", "Zx9kQw12"),
+    ("sunflower is the wifi password", "sunflower"),
+    ("the password we use is Tangerine42", "Tangerine42"),
+    ("the password I told you about is Tangerine42 by the way", "Tangerine42"),
+    ("the password (for prod) is Tangerine42", "Tangerine42"),
+    ("your password (old): hunter2", "hunter2"),
+    ("The password? It's Tangerine42.", "Tangerine42"),
+    ("password got changed to Tangerine42", "Tangerine42"),
+    ("The password is sunflower for the wifi", "sunflower"),
+    ("the password is swordfish on the NAS", "swordfish"),
+    ("Password:\n  w1nterIsC0ming", "w1nterIsC0ming"),
+    ("my password\nw1nterIsC0ming\n", "w1nterIsC0ming"),
+    ("**Password:**\n`w1nterIsC0ming`", "w1nterIsC0ming"),
+    ("The Wi-Fi key is blue-Tulip-88", "blue-Tulip-88"),
+    ("wifi key: sunflower", "sunflower"),
+    ("wifi password: sunflower. Ask me for more.", "sunflower"),
+    ("my password is swordfish. Ask me for more.", "swordfish"),
+    ("I set my password to swordfish. Ask me for more.", "swordfish"),
+    ("password=41Z3p8P5Ed", "41Z3p8P5Ed"),
+    # beside a user
+    ("log in as admin / Sup3rS3cret!", "Sup3rS3cret!"),
+    ("credentials: bob / Sup3rS3cret", "Sup3rS3cret"),
+    ("the creds are bob:Sup3rS3cret!", "Sup3rS3cret!"),
+    ("admin / Sup3rS3cret!", "Sup3rS3cret!"),
+    # in commands
+    ("mysql -u root -pR00tPass123 shop", "R00tPass123"),
+    ("docker login -u bob -p hunter22secret", "hunter22secret"),
+    ("-p hunter22secret", "hunter22secret"),
+    ("redis-cli -a s3cr3tpw ping", "s3cr3tpw"),
+    ("unzip -P s3cr3tpw x.zip", "s3cr3tpw"),
+    ("echo hunter2 | sudo -S apt update", "hunter2"),
+    ("keytool -storepass changeit9 -list", "changeit9"),
+    ("htpasswd -bc .htpasswd ana hunter2", "hunter2"),
+    ("wandb login " + made_up("", 40, HEX), made_up("", 40, HEX)),
+    ("ngrok config add-authtoken " + made_up("", 49), made_up("", 49)),
+    # codes
+    ("PIN: 9917", "9917"),
+    ("my pin is 9917", "9917"),
+    ("the PIN for my card is 9917", "9917"),
+    ("the alarm code is 77341", "77341"),
+    ("Door code: 4471#", "4471#"),
+    ("the locker combination is 12-34-56", "12-34-56"),
+    ("cvv is 737", "737"),
+    ("my 2FA code is 482913", "482913"),
+    ("verification code: 482 913", "482 913"),
+    ("OTP 482913", "482913"),
+    ("my seed words are " + SEED, SEED),
+    ("Seed phrase: " + SEED + " " + SEED + ".", SEED + " " + SEED),
+    ("My 12 word seed phrase is: " + SEED.replace(" ", ", ") + " and that is all", SEED.replace(" ", ", ")),
+    # cookies
+    ("Cookie: sessionid=8f3b2c1d9e7a4f60a1; theme=dark", "8f3b2c1d9e7a4f60a1"),
+    ("curl --cookie 'sid=8f3b2c1d9e7a4f60a1' https://x.example", "8f3b2c1d9e7a4f60a1"),
+    ("it sent PHPSESSID=8f3b2c1d9e7a4f60a1", "8f3b2c1d9e7a4f60a1"),
+    # of other languages
+    ("moje hasło to Krakow2024!", "Krakow2024!"),
+    ("пароль: Vesna2024", "Vesna2024"),
+    ("мой пароль — Vesna2024", "Vesna2024"),
+    ("密码是Chunjie2024，请记住", "Chunjie2024"),
+    ("密码：hunter22", "hunter22"),
+    ("パスワードはSakura99です", "Sakura99"),
+    ("Das WLAN-Passwort ist Sonnenblume.", "Sonnenblume"),
+    ("mi contraseña es gatito99", "gatito99"),
+    ("mon mot de passe est soleil42", "soleil42"),
+    ("a senha é cafezinho7", "cafezinho7"),
+    # broken over lines
+    (JWT[:50] + "\n" + JWT[50:] + " ok", JWT[:50] + "\n" + JWT[50:]),
+    (JWT[:76] + "\n> " + JWT[76:] + "\n", JWT[:76] + "\n> " + JWT[76:]),
     ("https://hooks.slack.com/services/T024TTTTT/BBB72BBL/" + made_up("", 24), "T024TTTTT/BBB72BBL/" + made_up("", 24)),
 ]
 
@@ -224,6 +324,54 @@ def test_a_value_that_its_name_or_place_makes_a_secret_is_one(text: str, secret:
 
 
 NO_SECRET = [
+    "the password is required for login",
+    "the password is expired and the password is stored in vault",
+    "the password is essential for the login",
+    "the password is clear in the logs",
+    "the password we use is too short",
+    "PIN is optional, PIN is 4 digits, GPIO pin: 17, pin 4 is GND",
+    "the key is to listen",
+    "the code is broken, the code is ready",
+    "my seed data is stored in fixtures",
+    "my seed data is made of users and orders and some products with prices from last year",
+    "exit code: 137, error code is 404, zip code is 90210, area code 415, promo code: SAVE20",
+    "the login code is in auth2.py",
+    "the recovery code is python3 only",
+    "verification code is 6 digits",
+    "the alarm code is in alarms2.py",
+    "use bcrypt for the password hash",
+    "use vault as the password store and email as the username",
+    "we use argon2 for the password",
+    "What is the password?",
+    "password (min. 8 characters): required",
+    "The password? It's stored in vault.",
+    "I have no password to hand, sorry",
+    "This is the password",
+    "1Password is the password manager",
+    "password:\n  minLength: 12\n  required: true",
+    "reset your password\nv1.2.3 is out",
+    "secrets:\n  - db-credentials-2\n",
+    "Change password\n9fceb02 fix",
+    "docker run --name mysql -p3306:3306 -p 8080:80 -d mysql",
+    "mkdir -p src/app2/x && ssh -p 2222 host && patch -p1 < x.diff",
+    "virtualenv -p python3.11 venv; cargo test -p my-crate2; npx -p typescript@5 tsc",
+    "mysql -u root -p shop",
+    "login failed at 12:34PM",
+    "login: see docs/setup2",
+    "account: github.com/User2Repo",
+    "log in as admin / guest",
+    "credentials are in ~/.aws/credentials",
+    "cookie: theme=dark; lang=en",
+    "session id: 550e8400-e29b-41d4-a716-446655440000",
+    "das Passwort ist falsch.",
+    "le mot de passe est obligatoire",
+    "la contraseña es obligatoria",
+    "пароль неверный, hasło jest wymagane, a senha está errada, 密码是必填的",
+    "price_1MoBy5LkdIwHu7ixZhnattbh toolu_01A09q90qw90lq917835lq9AB",
+    "test_getUserByIdReturns404WhenMissing",
+    "image_9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "index-3f2a9c8d7e6b5a4f3e2d1c0b9a8f7e6d.js",
+    "docker login registry.example.com, gh auth login --with-token",
     "the password is required",
     "token is expired",
     "password is stored in vault",
@@ -268,6 +416,45 @@ NO_SECRET = [
 @pytest.mark.parametrize("text", NO_SECRET)
 def test_talk_of_secrets_holds_none(text: str) -> None:
     assert redact(text).text == text
+
+
+ECHOES = [
+    ("my password is Zx9kQw12. I typed Zx9kQw12 and it failed", "my password is <SECRET_1>. I typed <SECRET_1> and it failed"),
+    ("hunter2 fails. password: hunter2 and hunter2 is for the NAS", "<SECRET_1> fails. password: <SECRET_1> and <SECRET_1> is for the NAS"),
+    ("see http://x/?q=Zx9kQw12abc, password: Zx9kQw12", "see http://x/?q=<SECRET_1>abc, password: <SECRET_1>"),
+    ("wifi password: sunflower. No sunflowers, a sunflower.", "wifi password: <SECRET_1>. No sunflowers, a <SECRET_1>."),
+    ("my pin is 9917, not 99170; 9917!", "my pin is <SECRET_1>, not 99170; <SECRET_1>!"),
+    ("the alarm code is 773412, order 7734129", "the alarm code is <SECRET_1>, order 7734129"),
+    ("redis://:redis@cache/0 and redis 7", "redis://:<SECRET_1>@cache/0 and redis 7"),
+    ("PIN: 99170, PIN: 9917, 9917", "PIN: <SECRET_1>, PIN: <SECRET_2>, <SECRET_2>"),
+    ("my number is 4155550132 (4155550132)", "my number is <PHONE_1> (<PHONE_1>)"),
+    ("password: EMAIL, <EMAIL_1>, EMAIL", "password: EMAIL, <EMAIL_1>, EMAIL"),
+    ("password is 'EMAIL', <EMAIL_1>, EMAIL", "password is '<SECRET_1>', <EMAIL_1>, <SECRET_1>"),
+    ("AKIAZ5GMHYJKLMNOPQRS / " + made_up("w4", 38, BASE64), "<SECRET_1> / <SECRET_2>"),
+    ("backup codes: 1234-5678, 8765-4321 and 1111-2223", "backup codes: <SECRET_1>, <SECRET_2> and <SECRET_3>"),
+    ("Recovery codes:\n- kx9d2-lmq4z\n- aaa1b-22ccd", "Recovery codes:\n- <SECRET_1>\n- <SECRET_2>"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ECHOES)
+def test_what_was_found_once_is_replaced_wherever_it_stands(text: str, expected: str) -> None:
+    assert redact(text).text == expected
+
+
+def test_what_one_text_gives_away_is_replaced_in_those_before_and_after_it() -> None:
+    redactor = Redactor()
+    texts = ["I typed Zx9kQw12", "my password is Zx9kQw12", "Zx9kQw12 it was"]
+    assert [one.text for one in redactor.redact_all(texts)] == ["I typed <SECRET_1>", "my password is <SECRET_1>", "<SECRET_1> it was"]
+    assert redactor.redact("again Zx9kQw12").text == "again <SECRET_1>"
+    assert redactor.redact("again Zx9kQw12").counts == {"secret": 1}
+
+
+def test_many_different_values_are_looked_for_in_time() -> None:
+    told = [made_up(f"{number}aB", 20) for number in range(2_000)]
+    text = " ".join(f"password={value}" for value in told) + " " + " ".join(told)
+    started = time.process_time()
+    assert redact(text).counts == {"secret": 4_000}
+    assert time.process_time() - started < 10
 
 
 def test_both_ends_of_a_changed_password_are_secrets() -> None:
@@ -341,6 +528,11 @@ HOSTILE = [
     "password is ", "password=", "token:", "key ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n", "eyJ",
     "eyJabcdefghijkl.", "DE12 ", "DE89 3704 ", "4111 ", "+1 ", "://a:", "://a:b@", "curl -u a:", "<EMAIL_1>", "(", '"', "'", "\\", " \t",
     "\n", "é", "ß", "sk-", "aws ", "secret a", "rue de ", "Am ", "x" * 63 + "@", "1,1.", "my passphrase is ab ", "Authorization: ",
+    "eyJabcdefghijkl.\n", "eyJabcdefghijkl.Ab1cD2eF3g\n", "use a as ", "use x as the password", " is the password", "admin / a1",
+    "login a:", "login ", "mysql -p", "-pa1 ", "-p a1b2c3d4 ", "auth --x ", "echo a | ", "pin is ", "PIN 1", "code 1",
+    "backup codes: 1234-5678 ", "1234-5678 ", "seed ", "seed words: ", "ladder ", "seed: ladder ", "Cookie: a=",
+    "cookie: a=abcdefgh1; ", "password\n", "the password we ", "hasło to ", "密码是", "bob at ", "bob at x dot ", "a (at) ", "a dot ",
+    "acme_", "a_B1", "AKIAZ5GMHYJKLMNOPQRS ", "nginx 1.2.3.4 ", "password: a1b2c3 a1b2c3 ", "password was (", ", a ",
 ]  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 import json
+from collections.abc import Sequence
 
 import pytest
 
-from services.core import messages, models, ports
+from services.core import messages, models, ports, redaction
 from services.proxy import learning
 from services.proxy.wire import anthropic, sse
 
@@ -16,8 +17,8 @@ def call(*texts: str) -> anthropic.Call:
     return anthropic.read({"x-brb-project": "shop"}, json.dumps({"messages": listed}).encode(), models.LOCAL, 5.0)
 
 
-def hide(text: str) -> str:
-    return text.replace("SECRET", "<S>")
+def hide(texts: Sequence[str]) -> list[str]:
+    return [text.replace("SECRET", "<S>") for text in texts]
 
 
 def learnt(*texts: str) -> messages.LearnTurn:
@@ -66,6 +67,16 @@ def test_every_text_is_redacted_before_it_is_cut() -> None:
     assert turn.context == ("one <S>",)
     assert turn.answer == "two <S>"
     assert turn.words == "x" * (learning.MAX_WORDS_CHARS - 3) + "<S>"
+
+
+def test_what_one_text_of_a_turn_gives_away_is_hidden_in_the_others() -> None:
+    made = call("Zx9kQw12 fails", "Zx9kQw12 is no e-mail address", "it is my password: Zx9kQw12. Again: Zx9kQw12")
+    job = learning.learn_turn(made, COMPLETE, lambda texts: [one.text for one in redaction.Redactor().redact_all(texts)])
+    assert job is not None
+    assert isinstance(job.payload, messages.LearnTurn)
+    assert job.payload.words == "it is my password: <SECRET_1>. Again: <SECRET_1>"
+    assert job.payload.context == ("<SECRET_1> fails",)
+    assert job.payload.answer == "<SECRET_1> is no e-mail address"
 
 
 def test_texts_are_kept_within_bounds() -> None:
