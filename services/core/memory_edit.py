@@ -58,15 +58,19 @@ def _age(memory: models.Memory) -> tuple[bool, float, float, str]:
 
 
 def _reworded(memory: models.Memory, text: str, now: float) -> models.Memory:
-    """What was read out of the old words stays only where the new ones still have it."""
+    """What was read out of the old words stays only if the new ones differ in nothing but the value; otherwise the text speaks for itself."""
     if text == memory.text:
         return memory
-    kept = text.casefold()
-    return replace(
-        memory,
-        text=text,
-        value=memory.value if memory.value.casefold() in kept else "",
-        entities=tuple(entity for entity in memory.entities if entity.casefold() in kept),
-        qualifiers=tuple(qualifier for qualifier in memory.qualifiers if qualifier in kept),
-        evidence=(models.Evidence(quote=text, turn=f"edit-{memory_ids.of_version(memory)}", said_at=now),),
-    )
+    said = replace(memory, text=text, evidence=(models.Evidence(quote=text, turn=f"edit-{memory_ids.of_version(memory)}", said_at=now),))
+    value = _new_value(memory, text)
+    entities = tuple(entity for entity in memory.entities if entity.casefold() in text.casefold())
+    if value:
+        return replace(said, value=value, entities=entities)
+    return replace(said, subject="user", attribute="", value="", functional=False, polarity=True, entities=(), qualifiers=())
+
+
+def _new_value(memory: models.Memory, text: str) -> str:
+    """What stands where the value stood, in otherwise equal words; "" if there is no such thing."""
+    head, found, tail = memory.text.rpartition(memory.value) if memory.value else ("", "", "")
+    same_words = len(text) > len(head) + len(tail) and text.startswith(head) and text.endswith(tail)
+    return text[len(head) : len(text) - len(tail)].strip(" .!") if found and same_words else ""

@@ -5,8 +5,9 @@ A cosine is blind to what turns a statement into another one: numbers, dates, na
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from itertools import pairwise
+from functools import lru_cache
+from itertools import groupby, pairwise
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +16,10 @@ _APOSTROPHE = str.maketrans("’", "'")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _VERSION = re.compile(r"^v(?=\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_SPACED_NAMES = re.compile(r"\b(?:visual studio|vs) code\b", re.IGNORECASE)
+_PRODUCT_ENDING = re.compile(r"(?<=[a-z]{4})(?:ql|db)$|(?<=[a-z]{3})\.js$|(?<=node)js$|(?<=react)js$|(?<=vue)js$")
+_ALIASES = {"pg": "postgres", "k8s": "kubernetes", "golang": "go", "nvim": "neovim", "next.js": "nextjs", "psql": "postgres", "ts": "typescript"}
+_ALIASES |= {"js": "javascript", "nest.js": "nestjs", "osx": "macos", "rabbit": "rabbitmq", "tailwindcss": "tailwind", "sklearn": "scikit-learn"}
 
 
 def _each(text: str) -> list[str]:
@@ -72,6 +77,34 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
+DATE_WORDS = frozenset(_DATES.values())
+"""Months and weekdays as `words` gives them."""
+PLACES = frozenset(_ENVIRONMENTS)
+"""The words that `environments` knows."""
+_HABIT = re.compile(rf"\b(?:{'|'.join(_DAYS)})s\b", re.IGNORECASE)
+_NUMBERED = frozenset(
+    _each(
+        "pr mr issue ticket task bug case chapter phase sprint step table figure milestone rfc adr item level story build exercise question episode"
+    )
+)
+_MEASURING = frozenset(
+    _each("on at by within to is are until till before after from of under below above over than least most port in for exceed exceeds is be = due")
+)
+_EVENT = re.compile(
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bbeen )\b(?:\w{2,}ed|met|had|was|were|went|saw|held|took|found|broke|lost|won|bought|got|came|began)\b",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"(?<!until )(?<!till )(?<!by )\bnow\b|\b(?:instead|anymore|any more|no longer|from now on|these days|nowadays)\b|\b(?:my|our|the) new\b"
+    r"|\b(?:switch|mov|migrat|upgrad|downgrad|convert|chang|transition|port|went|gone|turn)\w*\b[^.;]*?\b(?:to|onto|into)\b|\b(?:replac|rewr[io])\w*\b",
+    re.IGNORECASE,
+)
+_UPGRADE = re.compile(r"\b(?:up|down)grad|\bbump", re.IGNORECASE)
+_INTRODUCING = frozenset(_each("the a an my our on at in by to from for with as using"))
+_FILLING = frozenset(_each("now instead again currently already actually the a an"))
+_WEIGHING = frozenset(_each("better more most best anymore now instead again too"))
+
+
 class Marks(msgspec.Struct, frozen=True):
     """What must be equal before two texts can be the same statement. Numbers in their order: from 15 to 16 is not from 16 to 15."""
 
@@ -94,12 +127,15 @@ class Statement(msgspec.Struct, frozen=True):
     marks: Marks
 
 
+_REMEMBERED = 2048  # texts: each is held against many others
+
 SUBSTITUTION_MARGIN = 0.06
 """How far above the threshold a cosine must be when either text has words of its own: then a word was probably exchanged, and it
 may be the one that counts. Measured with all-MiniLM-L6-v2 on SICK; see `alike`."""
 
 
-def statement(text: str, entities: Iterable[str] = ()) -> Statement:
+@lru_cache(_REMEMBERED)
+def statement(text: str, entities: tuple[str, ...] = ()) -> Statement:
     tokens = words(text)
     present = frozenset(tokens)
     return Statement(
@@ -128,11 +164,93 @@ def alike(one: Statement, other: Statement, cosine: float, threshold: float) -> 
     return not exchanged or cosine >= threshold + SUBSTITUTION_MARGIN
 
 
+def opposed(one: str, other: str) -> bool:
+    """Whether the texts differ in two words that are opposites: tabs and spaces, light and dark."""
+    return _opposed(frozenset(words(one)), frozenset(words(other)))
+
+
+def measured(text: str) -> Literal["", "date", "number"]:
+    """Whether the text is a date, begins with a number, or neither."""
+    tokens = bare(text)
+    if any(token in DATE_WORDS for token in tokens):
+        return "date"
+    return "number" if tokens and tokens[0][0].isdigit() else ""
+
+
+def renumbered(one: str, other: str) -> bool:
+    """Whether the texts are equal but for one quantity or date, and that not the name of something: "PR 260" and "PR 480" are two things.
+
+    Numbers that come before it say what it is about and must be equal; a habit may have several weekdays ("on Fridays").
+    """
+    mine, theirs = _segments(one), _segments(other)
+    if len(mine) != len(theirs) or _HABIT.search(one) or _HABIT.search(other):
+        return False
+    different = [position for position, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
+    quantities = [position for position, (counted, _) in enumerate(mine) if counted]
+    if len(different) != 1 or different[-1:] != quantities[-1:] or not theirs[different[0]][0]:
+        return False
+    before = mine[different[0] - 1][1][-1] if different[0] else ""
+    return before not in _NUMBERED
+
+
+def remeasured(one: str, other: str, *, loosely: bool) -> bool:
+    """Whether both end in a quantity of the same name ("port 8001"); `loosely`: only one of them need have the name."""
+    mine, theirs = frame(" ".join(bare(one))).split(), frame(" ".join(bare(other))).split()
+    if not (mine and theirs) or mine[-1] != "#" or theirs[-1] != "#":
+        return False
+    shorter = min(len(mine), len(theirs))
+    return (mine == theirs and shorter > 1) or (loosely and mine[-shorter:] == theirs[-shorter:])
+
+
+def adverbial(text: str) -> bool:
+    """Whether the last quantity or date of the text says when, where or how much ("by May 3", "is 80 %"), rather than what."""
+    segments = _segments(text)
+    last = max((position for position, (counted, _) in enumerate(segments) if counted), default=0)
+    return last > 0 and segments[last - 1][1][-1] in _MEASURING
+
+
+def event(text: str) -> bool:
+    """Whether the text tells what happened: that can happen on another day again."""
+    return bool(_EVENT.search(text))
+
+
+def changing(text: str) -> bool:
+    """Whether the words say that something is no longer as it was: now, instead, no longer, moved to …"""
+    return bool(_CHANGE.search(text))
+
+
+def upgrading(text: str) -> bool:
+    """Whether the words speak of another version of one thing."""
+    return bool(_UPGRADE.search(text))
+
+
+def unversioned(value: str) -> list[str]:
+    """The words of a name without its version."""
+    return [word for word in bare(value) if not word[0].isdigit()]
+
+
+def bare(value: str) -> tuple[str, ...]:
+    """The words of a value without what only introduces or weighs it: "on the October 15th", "dark mode better"."""
+    found = words(value)
+    while len(found) > 1 and found[0] in _INTRODUCING:
+        found = found[1:]
+    while len(found) > 1 and found[-1] in _WEIGHING:
+        found = found[:-1]
+    return found
+
+
+def stem(word: str) -> str:
+    """Without its English ending, so that singular and plural are one."""
+    return _stem(word)
+
+
+@lru_cache(_REMEMBERED)
 def environments(text: str) -> frozenset[str]:
     """Where a statement holds, as far as its words say: staging, production, backend …"""
     return frozenset(_ENVIRONMENTS[word] for word in words(text) if word in _ENVIRONMENTS)
 
 
+@lru_cache(_REMEMBERED)
 def people(text: str) -> frozenset[str]:
     """Whom of the person's people it is about: daughter, manager …"""
     return frozenset(_PEOPLE[word] for word in words(text) if word in _PEOPLE)
@@ -143,16 +261,25 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_APOSTROPHE).casefold().split()).strip(" .!;,\"'")
 
 
-def words(text: str) -> list[str]:
-    """In order, lower case; numbers in digits, dates as three letters."""
-    return [_canonical(token) for token in _tokens(text)]
+@lru_cache(_REMEMBERED)
+def words(text: str) -> tuple[str, ...]:
+    """In order, lower case; numbers in digits, dates as three letters, products by one name."""
+    return tuple(_canonical(token) for token in _tokens(text))
 
 
-def _marks(text: str, tokens: list[str]) -> Marks:
+def forget() -> None:
+    """Nobody's words outlive the decisions that they were taken apart for."""
+    words.cache_clear()
+    statement.cache_clear()
+    environments.cache_clear()
+    people.cache_clear()
+
+
+def _marks(text: str, tokens: tuple[str, ...]) -> Marks:
     present = frozenset(tokens)
     return Marks(
         numbers=tuple(token for token in tokens if any(map(str.isdigit, token))),
-        dates=present & frozenset(_DATES.values()),
+        dates=present & DATE_WORDS,
         environments=environments(text),
         people=people(text),
         negative=_negative(present),
@@ -160,7 +287,7 @@ def _marks(text: str, tokens: list[str]) -> Marks:
     )
 
 
-def _when(tokens: list[str]) -> frozenset[str]:
+def _when(tokens: tuple[str, ...]) -> frozenset[str]:
     present = frozenset(tokens)
     past = bool(present & _PAST) or ("used", "to") in pairwise(tokens)
     return frozenset([*(["future"] if present & _FUTURE else []), *(["past"] if past else [])])
@@ -185,17 +312,27 @@ def _stem(word: str) -> str:
 
 def frame(text: str) -> str:
     """The text without its numbers and dates: equal frames differ in these alone."""
-    dates = frozenset(_DATES.values())
-    return " ".join("#" if word in dates or any(map(str.isdigit, word)) else word for word in words(text))
+    return " ".join("#" if _counts(word) else word for word in words(text))
+
+
+def _segments(text: str) -> list[tuple[bool, tuple[str, ...]]]:
+    """Runs of words and runs of numbers and dates, in turn; words of change and introduction left out."""
+    tokens = [word for word in bare(text) if word not in _FILLING]
+    return [(counted, tuple(run)) for counted, run in groupby(tokens, key=_counts)]
+
+
+def _counts(word: str) -> bool:
+    return word in DATE_WORDS or any(map(str.isdigit, word))
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(_THOUSANDS.sub("", unicodedata.normalize("NFKC", text).translate(_APOSTROPHE)))
+    plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).translate(_APOSTROPHE))
+    return _TOKEN.findall(_SPACED_NAMES.sub("vscode", plain))
 
 
 def _canonical(token: str) -> str:
     lower = _VERSION.sub("", _ORDINAL.sub("", token.casefold()))
-    return _NUMBER_WORDS.get(lower) or _DATES.get(lower) or lower.removesuffix("'s")
+    return _NUMBER_WORDS.get(lower) or _DATES.get(lower) or _ALIASES.get(lower) or _PRODUCT_ENDING.sub("", lower.removesuffix("'s"))
 
 
 def _names(text: str) -> frozenset[str]:

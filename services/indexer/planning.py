@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from services.core import memory_ids, messages, models
-from services.indexer import dedup
+from services.indexer import dedup, likeness, slots
 
 _MOST_EVIDENCE = 50  # the first words and the latest ones; a habit repeated for years must not grow without end
 
@@ -24,12 +24,14 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """created: new memories, the retired ones among them. changed: other memories as they shall be. merged: lineages that go on in another.
+    """created: new memories, the retired ones among them. former: memories that were superseded, as they shall be: current again, or with more
+    words. changed: memories that were current, as they shall be. merged: lineages that go on in another.
 
     decisions: one for each fact, in order.
     """
 
     created: tuple[models.Memory, ...]
+    former: tuple[models.Memory, ...]
     changed: tuple[models.Memory, ...]
     merged: tuple[tuple[str, str], ...]
     decisions: tuple[dedup.Decision, ...]
@@ -44,10 +46,18 @@ def before(memory: models.Memory, turn_ids: Container[str]) -> models.Memory:
 
 def plan(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], known: Sequence[Known], *, threshold: float, now: float) -> Plan:
     """vectors: the embedding of each fact's text. known: what the turn's facts may be about, as it was `before` the turn, without the turn's own."""
+    try:
+        return _drafted(payload, vectors, known, threshold=threshold, now=now)
+    finally:
+        likeness.forget()
+
+
+def _drafted(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], known: Sequence[Known], *, threshold: float, now: float) -> Plan:
     draft = _Draft(payload, known, now)
     for index, (fact, vector) in enumerate(zip(payload.facts, vectors, strict=True)):
         project = "" if fact.category in models.PERSONAL_CATEGORIES else payload.project
-        decision = dedup.decide(fact, draft.candidates(vector), project=project, said_at=payload.said_at, threshold=threshold)
+        current, former = draft.candidates(vector)
+        decision = dedup.decide(fact, current, former=former, project=project, said_at=payload.said_at, threshold=threshold)
         draft.apply(index, decision, project, vector)
     return draft.plan()
 
@@ -64,19 +74,29 @@ class _Draft:
         self._merged: list[tuple[str, str]] = []
         self._decisions: list[dedup.Decision] = []
 
-    def candidates(self, vector: Sequence[float]) -> list[dedup.Candidate]:
-        current = [memory for memory in self._after.values() if memory.status is models.Status.CURRENT]
-        return [dedup.Candidate(memory, _cosine(vector, self._vectors[memory.id])) for memory in current]
+    def candidates(self, vector: Sequence[float]) -> tuple[list[dedup.Candidate], list[dedup.Candidate]]:
+        """The current memories and the superseded ones."""
+        by_status: dict[models.Status, list[dedup.Candidate]] = {status: [] for status in models.Status}
+        for memory in self._after.values():
+            by_status[memory.status].append(dedup.Candidate(memory, _cosine(vector, self._vectors[memory.id])))
+        return by_status[models.Status.CURRENT], by_status[models.Status.SUPERSEDED]
 
     def apply(self, index: int, decision: dedup.Decision, project: str, vector: Sequence[float]) -> None:
         self._decisions.append(decision)
         match decision:
-            case dedup.Reinforce(memory):
+            case dedup.Reinforce(memory, ended):
                 self._after[memory.id] = reinforced(memory, self._payload, index)
+                self._retire(ended, memory)
             case dedup.Insert(fact):
                 self._create(index, fact, project, vector)
-            case dedup.Supersede(memories, fact):
-                self._supersede(index, fact, memories, vector)
+            case dedup.Supersede(memories, fact, again):
+                where = "" if fact.category in models.PERSONAL_CATEGORIES else memories[0].project
+                made = self._revive(index, again) if again else self._create(index, fact, where, vector, self._words_of(index, memories[0]))
+                made = replace(made, project=where, supersedes=memories[0].id, lineage=memories[0].lineage)
+                self._after[made.id] = made
+                self._retire(memories, made)
+            case dedup.Stale(_, _, models.Memory() as again):
+                self._after[again.id] = reinforced(again, self._payload, index)
             case dedup.Stale(by, fact):
                 made = self._create(index, fact, by.project, vector)
                 self._after[made.id] = replace(_retired(made, by.id, by.said_at), lineage=by.lineage)
@@ -84,23 +104,34 @@ class _Draft:
                 pass
 
     def plan(self) -> Plan:
-        created = tuple(memory for each, memory in self._after.items() if each not in self._before)
-        changed = tuple(memory for each, memory in self._after.items() if each in self._before and memory != self._before[each])
-        return Plan(created, changed, tuple(self._merged), tuple(self._decisions))
+        changed = [memory for each, memory in self._after.items() if each in self._before and memory != self._before[each]]
+        return Plan(
+            created=tuple(memory for each, memory in self._after.items() if each not in self._before),
+            former=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.SUPERSEDED),
+            changed=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.CURRENT),
+            merged=tuple(self._merged),
+            decisions=tuple(self._decisions),
+        )
 
-    def _create(self, index: int, fact: models.Fact, project: str, vector: Sequence[float]) -> models.Memory:
+    def _create(self, index: int, fact: models.Fact, project: str, vector: Sequence[float], words: Sequence[models.Evidence] = ()) -> models.Memory:
         memory = remembered(fact, self._payload, index, project=project, now=self._now)
+        memory = replace(memory, evidence=_kept((*words, *memory.evidence)))
         self._after[memory.id] = memory
         self._vectors[memory.id] = vector
         return memory
 
-    def _supersede(self, index: int, fact: models.Fact, memories: Sequence[models.Memory], vector: Sequence[float]) -> None:
-        first = memories[0]
-        made = self._create(index, fact, first.project, vector)
-        self._after[made.id] = replace(made, supersedes=first.id, lineage=first.lineage)
+    def _revive(self, index: int, memory: models.Memory) -> models.Memory:
+        said = reinforced(memory, self._payload, index)
+        return replace(said, status=models.Status.CURRENT, superseded_by="", valid_to=None, said_at=max(memory.said_at, self._payload.said_at))
+
+    def _words_of(self, index: int, memory: models.Memory) -> tuple[models.Evidence, ...]:
+        """The words behind what was corrected: "it's Leoncio" alone proves no name."""
+        return memory.evidence if self._payload.facts[index].correction else ()
+
+    def _retire(self, memories: Sequence[models.Memory], by: models.Memory) -> None:
         for memory in memories:
-            self._after[memory.id] = _retired(self._after[memory.id], made.id, self._payload.said_at)
-            self._merge(memory.lineage, first.lineage)
+            self._after[memory.id] = _retired(self._after[memory.id], by.id, self._payload.said_at)
+            self._merge(memory.lineage, by.lineage)
 
     def _merge(self, lineage: str, into: str) -> None:
         if lineage != into:
@@ -120,7 +151,7 @@ def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, p
         category=fact.category,
         confidence=fact.confidence,
         subject=fact.subject,
-        attribute=fact.attribute,
+        attribute=slots.plain_attribute(fact.attribute),
         value=fact.value,
         functional=fact.functional,
         polarity=fact.polarity,
@@ -144,10 +175,14 @@ def reinforced(memory: models.Memory, payload: messages.StoreFacts, index: int) 
         memory,
         mentions=memory.mentions + 1,
         confidence=max(memory.confidence, payload.facts[index].confidence),
-        evidence=(*memory.evidence[:1], *memory.evidence[1:][-(_MOST_EVIDENCE - 2) :], _evidence(payload, index)),
+        evidence=_kept((*memory.evidence, _evidence(payload, index))),
         reinforced_at=max(memory.reinforced_at, said_at),
         accessed_at=max(memory.accessed_at, said_at),
     )
+
+
+def _kept(evidence: Sequence[models.Evidence]) -> tuple[models.Evidence, ...]:
+    return (*evidence[:1], *evidence[1:][-(_MOST_EVIDENCE - 1) :])
 
 
 def _evidence(payload: messages.StoreFacts, index: int) -> models.Evidence:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from services.core import memory_edit, memory_ids, messages, models, ports, telemetry
-from services.indexer import dedup, planning
+from services.indexer import dedup, kinds, planning, slots
 
 _NEIGHBOURS = 50
+_FORMER = 20
 _LATEST = 50
 _OF_ATTRIBUTE = 100
 
@@ -75,10 +76,12 @@ class Writer:
         mine = ports.Where(owner=payload.principal.user)
         for fact, vector in zip(payload.facts, vectors, strict=True):
             yield from _hits(self._store.nearest(scope, vector, limit=_NEIGHBOURS, where=mine, exact=True))
-            for value in filter(None, (fact.value, fact.replaces)):
+            past = msgspec.structs.replace(mine, status=models.Status.SUPERSEDED)
+            yield from _hits(self._store.nearest(scope, vector, limit=_FORMER, where=past, exact=True))
+            for value in filter(None, (fact.value, fact.replaces, kinds.rivals(fact.value))):
                 yield from _hits(self._store.lexical(scope, value, limit=_NEIGHBOURS, where=mine))
             if fact.attribute:
-                where = msgspec.structs.replace(mine, attribute=fact.attribute)
+                where = msgspec.structs.replace(mine, attribute=slots.plain_attribute(fact.attribute))
                 yield from map(planning.Known, self._store.find(scope, where, limit=_OF_ATTRIBUTE))
             elif fact.correction:
                 yield from map(planning.Known, self._store.find(scope, mine, limit=_LATEST))
@@ -104,13 +107,14 @@ class Writer:
         self._store.put([ports.Embedded(memory, vector_of[memory.text]) for memory in missing])
 
     def _change(self, payload: messages.StoreFacts, plan: planning.Plan) -> None:
-        """The history of a merged lineage first: until it has moved, the memory that it belongs to still says where to find it."""
-        planned = {memory.id for memory in (*plan.created, *plan.changed)}
+        """What becomes current before what it retires, and the history of a merged lineage first: until it has moved, the memory that it
+        belongs to still says where to find it."""
+        planned = {memory.id for memory in (*plan.created, *plan.former, *plan.changed)}
         moved = [memory for memory in self._moved(payload, plan.merged) if memory.id not in planned]
         scope = _managed(payload.principal)
         changed = [memory for memory in plan.changed if (now := self._store.get(scope, memory.id)) and now.status is models.Status.CURRENT]
-        if moved or changed:
-            self._store.update([*moved, *changed])
+        if moved or plan.former or changed:
+            self._store.update([*moved, *plan.former, *changed])
 
     def _moved(self, payload: messages.StoreFacts, merged: Iterable[tuple[str, str]]) -> Iterator[models.Memory]:
         for lineage, into in merged:

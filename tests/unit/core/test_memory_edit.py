@@ -48,10 +48,28 @@ def test_a_new_text_is_its_own_evidence() -> None:
     assert archived.evidence == memory().evidence
 
 
-@pytest.mark.parametrize(("text", "value", "entities"), [("Call me leo, please", "Leo", ("Leo",)), ("My name is Ana", "", ())])
-def test_what_was_read_out_of_the_old_words_stays_only_if_the_new_ones_have_it(text: str, value: str, entities: tuple[str, ...]) -> None:
-    new, _ = memory_edit.edited(memory(), text=text, now=50.0)
-    assert (new.value, new.entities) == (value, entities)
+@pytest.mark.parametrize(("text", "value"), [("My name is Ana", "Ana"), ("My name is Leo Ivanov.", "Leo Ivanov")])
+def test_an_edit_of_the_value_alone_is_read_like_the_old_text(text: str, value: str) -> None:
+    before = memory(qualifiers=("work",))
+    new, _ = memory_edit.edited(before, text=text, now=50.0)
+    assert new.value == value
+    kept = ("subject", "attribute", "functional", "polarity", "qualifiers")
+    assert [getattr(new, field) for field in kept] == [getattr(before, field) for field in kept]
+
+
+def test_an_edit_keeps_the_names_that_are_still_there() -> None:
+    before = memory("My dog Rex is 4", attribute="age", value="4", subject="dog", entities=("Rex",))
+    assert memory_edit.edited(before, text="My dog Rex is 5", now=50.0)[0].entities == ("Rex",)
+    assert memory_edit.edited(memory(), text="My name is Ana", now=50.0)[0].entities == ()
+
+
+@pytest.mark.parametrize("text", ["Call me Leo, please", "I don't have a name", "My name is", "my dog is called Leo"])
+def test_nothing_that_was_read_out_of_the_old_words_outlives_another_wording(text: str) -> None:
+    before = memory(subject="dog", qualifiers=("work",), polarity=False)
+    new, archived = memory_edit.edited(before, text=text, now=50.0)
+    read = ("subject", "attribute", "value", "functional", "polarity", "entities", "qualifiers")
+    assert [getattr(new, field) for field in read] == ["user", "", "", False, True, (), ()]
+    assert [getattr(archived, field) for field in read] == [getattr(before, field) for field in read]
 
 
 def test_another_category_leaves_the_words_and_their_evidence() -> None:

@@ -52,16 +52,30 @@ def name(value: str, text: str = "") -> models.Fact:
     return fact(text or f"My name is {value}", category=info, attribute="name", value=value, functional=True, entities=(value,))
 
 
-def uses(value: str, text: str = "", **fields: object) -> models.Fact:
-    return fact(text or f"We use {value}", attribute="uses", value=value, subject="team", **fields)
+def uses(value: str, text: str = "", subject: str = "team", **fields: object) -> models.Fact:
+    return fact(text or f"We use {value}", attribute="uses", value=value, subject=subject, **fields)
 
 
 def likes(value: str, text: str, polarity: bool = True, attribute: str = "likes") -> models.Fact:
     return fact(text, category=models.Category.PREFERENCE, attribute=attribute, value=value, polarity=polarity)
 
 
-def of(thing: str, value: str, **fields: object) -> models.Fact:
-    return fact(f"The {thing} is {value}", attribute=thing, value=value, functional=True, category=models.Category.PROJECT_CONTEXT, **fields)
+def of(thing: str, value: str, text: str = "", **fields: object) -> models.Fact:
+    return fact(text or f"The {thing} is {value}", attribute=thing, value=value, functional=True, category=models.Category.PROJECT_CONTEXT, **fields)
+
+
+def about(subject: str, attribute: str, value: str, text: str) -> models.Fact:
+    return fact(text, subject=subject, attribute=attribute, value=value, category=models.Category.PROJECT_CONTEXT)
+
+
+def state(value: str, text: str = "", attribute: str = "is") -> models.Fact:
+    info = models.Category.PERSONAL_INFO
+    return fact(text or f"I'm {value}", category=info, attribute=attribute, value=value, functional=attribute == "role")
+
+
+def child(name: str, age: str) -> models.Fact:
+    info = models.Category.PERSONAL_INFO
+    return fact(f"My son {name} is {age}", category=info, subject="son", attribute="age", value=age, functional=True, entities=(name,))
 
 
 def employer(value: str, text: str = "", **fields: object) -> models.Fact:
@@ -74,8 +88,23 @@ SAME = [
     ("a paraphrase", fact("We deploy every Friday"), fact("Deploys happen on Fridays"), 0.9),
     ("one value at a time, put otherwise", name("Leo"), name("Leo", "Call me Leo"), 0.4),
     ("the same thing used, put otherwise", uses("Postgres"), uses("postgres", "Postgres is what we use"), 0.3),
+    ("an alias of it", uses("Postgres"), uses("PostgreSQL", "We're using PostgreSQL"), 0.82),
+    ("what is used is called a database", uses("Postgres"), of("database", "Postgres", subject="team"), 0.77),
+    ("a preference, put otherwise", likes("dark mode", "I prefer dark mode", attribute="prefers"),
+     likes("dark mode better", "I like dark mode better"), 0.7),
+    ("a habit that is a preference", likes("dark mode", "I prefer dark mode", attribute="prefers"),
+     likes("dark mode", "I always use dark mode", attribute="uses"), 0.7),
+    ("the tool of a place, put otherwise", uses("GitHub Actions", "Our CI runs on GitHub Actions", qualifiers=("ci",)),
+     replace(uses("GitHub Actions", "We use GitHub Actions for CI", qualifiers=("ci",)), subject="ci"), 0.7),
+    ("a date of the same thing, put otherwise", of("release date", "October 15"),
+     fact("We release on October 15", attribute="release", value="on October 15", subject="team", category=models.Category.PROJECT_CONTEXT), 0.7),
+    ("the manager, put otherwise", of("manager", "Dana", subject="user"),
+     fact("I report to Dana", attribute="manager", value="Dana", functional=True, category=models.Category.PERSONAL_INFO), 0.69),
+    ("less than is known", of("database", "Postgres 16"), of("database", "Postgres"), 0.9),
+    ("the words of a memory that nothing was read out of", fact("I don't eat fish", category=models.Category.PERSONAL_INFO),
+     fact("I don't eat fish", category=models.Category.PERSONAL_INFO, attribute="eats", value="fish", polarity=False), 1.0),
     ("the same dislike", likes("Redux", "I hate Redux", polarity=False), likes("redux", "I dislike Redux", attribute="dislikes"), 0.9),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "cosine"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
@@ -104,8 +133,44 @@ CHANGED = [
     ("a role whose name holds the word of a place", of("role", "backend engineer"), of("role", "platform engineer"), 0.8),
     ("a value that an edit left unknown", replace(name("Leo"), value=""), name("Leoncio"), 0.2),
     ("one database of staging after another", of("staging database", "MySQL"), of("staging database", "Postgres"), 0.9),
+    ("another version", uses("Python 3.10"), uses("Python 3.12", "We upgraded to Python 3.12"), 0.65),
+    ("another version, put otherwise", uses("Django 4.2"), uses("Django 5.1", "We're on Django 5.1 now"), 0.8),
+    ("what production uses", uses("Postgres", "Production uses Postgres", subject="production", qualifiers=("production",)),
+     uses("CockroachDB", "Production switched to CockroachDB", qualifiers=("production",)), 0.3),
+    ("a move from what was called a database", of("database", "MongoDB", subject="team"), uses("Postgres", "We migrated to Postgres"), 0.28),
+    ("what is replaced has a shorter name", of("database", "MongoDB", subject="team"),
+     uses("Postgres", "Postgres replaces Mongo", replaces="Mongo"), 0.3),
+    ("a port", about("auth service", "run", "on port 8001", "The auth service runs on port 8001"),
+     about("auth service", "run", "on port 9001", "The auth service runs on port 9001"), 0.9),
+    ("a port, as a state of the thing", about("auth service", "run", "on port 8001", "The auth service runs on port 8001"),
+     of("auth service", "9001", subject="team", text="The auth service is on 9001 now"), 0.8),
+    ("a language of one thing", about("auth service", "uses", "Go", "The auth service is written in Go"),
+     about("auth service", "uses", "Zig", "The auth service is written in Zig now"), 0.6),
+    ("an unknown tool of one thing", about("auth service", "uses", "Foo", "The auth service uses Foo"),
+     about("auth service", "uses", "Bar", "The auth service uses Bar now"), 0.6),
+    ("a day of a version", about("team", "ship", "v2 on October 15", "We ship v2 on October 15"),
+     about("team", "ship", "v2 on October 16", "We ship v2 on October 16"), 0.97),
+    ("a day of a todo", fact("We will ship v2 on October 15", category=models.Category.TODO),
+     fact("We will ship v2 on October 16", category=models.Category.TODO), 0.97),
+    ("the tool of a part", uses("Travis", "Our CI runs on Travis", subject="ci", qualifiers=("ci",)),
+     uses("GitHub Actions", "We replaced Travis with GitHub Actions", replaces="Travis"), 0.5),
+    ("a habit", about("team", "deploy", "on Fridays", "We deploy on Fridays"),
+     about("team", "deploy", "on Mondays", "We deploy on Mondays now"), 0.87),
+    ("how many", about("team", "is", "team of five", "We're a team of five"), about("team", "is", "team of six", "We're a team of six"), 0.8),
+    ("the new one", of("manager", "Dana", subject="user"),
+     fact("My new manager is Priya", attribute="new manager", value="Priya", functional=True, category=models.Category.PROJECT_CONTEXT), 0.54),
+    ("a preference now", likes("light mode", "I prefer light mode", attribute="prefers"),
+     likes("dark mode", "I prefer dark mode now", attribute="prefers"), 0.8),
+    ("a preference that excludes another", likes("tabs", "I prefer tabs", attribute="prefers"),
+     likes("spaces", "I prefer spaces", attribute="prefers"), 0.4),
+    ("a state that excludes another", state("single"), state("married", "I got married"), 0.4),
+    ("a diet", state("vegetarian"), state("vegan", "I'm vegan now"), 0.78),
+    ("an editor", likes("Sublime", "I use Sublime", attribute="uses"), likes("Neovim", "I switched to Neovim", attribute="uses"), 0.46),
+    ("a habit of a verb", about("user", "drinks", "coffee", "I drink coffee"), about("user", "drinks", "tea", "I drink tea now"), 0.7),
+    ("an occupation", state("backend engineer", attribute="role"), state("staff engineer", attribute="role"), 0.7),
+    ("the age of one child", child("Max", "4"), child("Max", "5"), 0.9),
     ("our deadline and the deadline", of("deadline", "May 3", subject="project"), of("deadline", "May 9", subject="user"), 0.9),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "cosine"), [case[1:] for case in CHANGED], ids=[case[0] for case in CHANGED])
@@ -115,6 +180,38 @@ def test_what_no_longer_holds_is_superseded(old: models.Fact, new: models.Fact, 
 
 
 BOTH = [
+    ("an occupation and a family", state("backend engineer", attribute="role"), state("father of two", attribute="role"), 0.2),
+    ("an occupation and a diet", state("backend engineer", attribute="role"), state("vegan", "I'm vegan now", attribute="role"), 0.2),
+    ("a diet and a marital status", state("vegetarian"), state("married", "I'm married now"), 0.3),
+    ("one value at a time of two categories", fact("I'm a lead engineer", attribute="role", value="lead engineer", functional=True),
+     state("staff engineer", attribute="role"), 0.3),
+    ("two sons", child("Max", "4"), child("Tim", "9"), 0.68),
+    ("a release and a demo", fact("The release is on October 15", category=models.Category.TODO),
+     fact("The demo is on October 16", category=models.Category.TODO), 0.9),
+    ("two versions that ship", about("team", "ship", "v2 on October 15", "We ship v2 on October 15"),
+     about("team", "ship", "v3 on November 20", "We ship v3 on November 20"), 0.9),
+    ("two requests of one day", fact("PR #260 must be merged by Friday", category=models.Category.TODO),
+     fact("PR #480 must be merged by Friday", category=models.Category.TODO), 0.9),
+    ("two todos", fact("Review PR 260", category=models.Category.TODO), fact("Review PR 480", category=models.Category.TODO), 0.95),
+    ("two things that happened", fact("We released on October 15", category=models.Category.PROJECT_CONTEXT),
+     fact("We released on October 16", category=models.Category.PROJECT_CONTEXT), 0.99),
+    ("two days of a habit", about("team", "deploy", "on Fridays", "We deploy on Fridays"),
+     about("team", "deploy", "on Mondays", "We deploy on Mondays"), 0.9),
+    ("another tool of another kind", uses("Postgres"), uses("Redis", "We use Redis now"), 0.8),
+    ("another tool of an unknown kind", uses("Postgres"), uses("Foobar", "We use Foobar now"), 0.8),
+    ("another language", about("user", "speaks", "German", "I speak German"), about("user", "speaks", "French", "I speak French now"), 0.8),
+    ("another language of a team", uses("Python"), uses("Go", "We use Go now"), 0.8),
+    ("an upgrade of something else", uses("Go"), uses("Python 3.12", "We upgraded to Python 3.12"), 0.6),
+    ("another liking", likes("tea", "I like tea"), likes("green tea", "I like green tea now"), 0.8),
+    ("liking both", likes("tabs", "I like tabs"), likes("spaces", "I like spaces"), 0.8),
+    ("another service", about("auth service", "uses", "Go", "The auth service is written in Go"),
+     about("billing service", "uses", "Zig", "The billing service is written in Zig now"), 0.8),
+    ("a version elsewhere", uses("Node 18", "Staging runs Node 18", qualifiers=("staging",)),
+     uses("Node 20", "Production runs Node 20 now", qualifiers=("production",)), 0.9),
+    ("one database among others", of("analytics database", "ClickHouse", subject="team"), uses("MySQL", "We moved to MySQL"), 0.6),
+    ("each for its own", uses("Postgres", "We use Postgres for analytics"), uses("MySQL", "We use MySQL for billing now"), 0.8),
+    ("two of one sentence", uses("Python 3.10", quote="We use Python 3.10 and 3.12"), uses("Python 3.12", quote="We use Python 3.10 and 3.12"), 0.9),
+    ("a thing said far apart", of("database", "Postgres", subject="team"), uses("Postgres", "We use Postgres"), 0.5),
     ("staging and production [graphiti#1728]", uses("Postgres", "production uses Postgres", qualifiers=("production",)),
      uses("MySQL", "staging uses MySQL", qualifiers=("staging",)), 0.9),
     ("the same, where the extractor missed the place", of("database", "Postgres"), fact("The staging database is MySQL", attribute="database",
@@ -146,6 +243,75 @@ BOTH = [
 @pytest.mark.parametrize(("old", "new", "cosine"), [case[1:] for case in BOTH], ids=[case[0] for case in BOTH])
 def test_what_can_hold_together_stays_together(old: models.Fact, new: models.Fact, cosine: float) -> None:
     assert decide(new, memory(old), cosine=cosine) == dedup.Insert(new)
+
+
+@pytest.mark.parametrize(("project", "subject", "expected"), [("shop", "user", "Supersede"), ("shop", "team", "Insert")])
+def test_what_a_person_is_everywhere_ends_what_was_bound_to_a_project(project: str, subject: str, expected: str) -> None:
+    known = memory(of("editor", "Sublime", subject=subject), project=project)
+    new = likes("Neovim", "I switched to Neovim", attribute="editor")
+    assert type(decide(new, known, project="")).__name__ == expected
+
+
+def ended(old: models.Memory, by: models.Memory) -> models.Memory:
+    return replace(old, status=models.Status.SUPERSEDED, superseded_by=by.id, valid_to=by.said_at, lineage=by.lineage)
+
+
+def test_what_is_said_again_after_it_ended_comes_back_instead_of_a_copy() -> None:
+    now = memory(fact("I take the train"))
+    old = ended(memory(fact("I take the bus"), said_at=NOW - 100), now)
+    new = fact("I take the bus!")
+    decision = dedup.decide(new, [dedup.Candidate(now)], former=[dedup.Candidate(old)], project="", said_at=NOW, threshold=0.82)
+    assert decision == dedup.Supersede((now,), new, again=old)
+
+
+def test_of_several_that_said_it_before_the_last_comes_back() -> None:
+    now = memory(name("Leoncio"))
+    first, last = (ended(memory(name("Leo"), said_at=NOW - ago), now) for ago in (300, 200))
+    first, last = replace(first, valid_to=10.0), replace(last, valid_to=20.0)
+    former = [dedup.Candidate(each) for each in (last, first)]
+    decision = dedup.decide(name("Leo"), [dedup.Candidate(now)], former=former, project="", said_at=NOW, threshold=0.82)
+    assert decision == dedup.Supersede((now,), name("Leo"), again=last)
+
+
+def test_the_past_of_another_matter_does_not_come_back() -> None:
+    now, other = memory(name("Leoncio")), memory(fact("I take the train"))
+    old = ended(memory(name("Leo"), said_at=NOW - 100), other)
+    decision = dedup.decide(name("Leo"), [dedup.Candidate(now)], former=[dedup.Candidate(old)], project="", said_at=NOW, threshold=0.82)
+    assert decision == dedup.Supersede((now,), name("Leo"))
+
+
+def test_what_arrives_late_but_is_in_the_history_already_is_not_put_there_twice() -> None:
+    now = memory(name("Leoncio"), said_at=NOW)
+    old = ended(memory(name("Leo"), said_at=NOW - 100), now)
+    decision = dedup.decide(name("Leo"), [dedup.Candidate(now)], former=[dedup.Candidate(old)], project="", said_at=NOW - 50, threshold=0.82)
+    assert decision == dedup.Stale(now, name("Leo"), again=old)
+
+
+def test_a_statement_that_is_known_ends_what_can_not_hold_beside_it() -> None:
+    known, other = memory(uses("MySQL")), memory(uses("Postgres"))
+    said = uses("MySQL", "We switched from Postgres to MySQL", replaces="Postgres")
+    assert decide(said, known, other) == dedup.Reinforce(known, (other,))
+    assert decide(said, known, replace(other, said_at=NOW + 1)) == dedup.Reinforce(known)
+
+
+def test_what_was_said_together_stays_together_when_one_of_it_is_said_again() -> None:
+    words = "We use Python 3.10 and 3.12"
+    one, other = memory(uses("Python 3.10", quote=words)), memory(uses("Python 3.12", quote=words))
+    assert decide(uses("Python 3.10"), one, other) == dedup.Reinforce(one)
+
+
+def test_a_change_that_was_cut_short_is_completed_when_it_is_said_again() -> None:
+    back = memory(fact("I take the bus"))
+    left = replace(memory(fact("I take the train")), lineage=back.lineage)
+    assert decide(fact("I take the bus"), back, left) == dedup.Reinforce(back, (left,))
+
+
+def test_the_later_one_says_whether_something_changed() -> None:
+    """A fact that arrives late is older than what says "now"."""
+    known = memory(likes("Neovim", "I use Neovim now", attribute="uses"), said_at=NOW)
+    late = likes("Sublime", "I use Sublime", attribute="uses")
+    assert decide(late, known, said_at=NOW - 1) == dedup.Stale(known, late)
+    assert decide(late, known, said_at=NOW + 1) == dedup.Insert(late)
 
 
 def test_nothing_known_means_something_new() -> None:

@@ -75,6 +75,85 @@ def test_a_frame_has_no_numbers_and_dates(text: str, frame: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("We ship on October 15", "We ship on October 16", True),
+        ("We ship v2 on October 15", "We ship v2 on November 3", True),
+        ("We ship v2 on October 15", "We ship v3 on October 15", False),
+        ("We ship v2 on October 15", "We ship v3 on October 16", False),
+        ("Python 3.10", "Python 3.12", True),
+        ("two kids", "three kids now", True),
+        ("PR #260", "PR #480", False),
+        ("on Fridays", "on Mondays", False),
+        ("Python", "Python 3.12", False),
+        ("Python", "Python", False),
+    ],
+)
+def test_another_number_at_the_end_is_another_value_and_any_other_another_thing(one: str, other: str, expected: bool) -> None:
+    assert likeness.renumbered(one, other) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Call Ana by May 3", True), ("The limit is 80 %", True), ("Read chapter 3", False), ("3 of them", False)]
+)
+def test_a_quantity_says_when_or_how_much_after_a_preposition_or_verb(text: str, expected: bool) -> None:
+    assert likeness.adverbial(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "loosely", "expected"),
+    [
+        ("on port 8001", "port 9001", False, True),
+        ("on port 8001", "9001", True, True),
+        ("on port 8001", "9001", False, False),
+        ("8001", "Go", True, False),
+    ],
+)
+def test_a_quantity_of_the_same_name_is_measured_anew(one: str, other: str, loosely: bool, expected: bool) -> None:
+    assert likeness.remeasured(one, other, loosely=loosely) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We use MySQL now", True),
+        ("We use MySQL instead", True),
+        ("I don't smoke anymore", True),
+        ("My new manager is Ana", True),
+        ("We moved the shop to GCP", True),
+        ("Production switched to CockroachDB", True),
+        ("We replaced Travis", True),
+        ("Until now we use MySQL", False),
+        ("We use New Relic", False),
+        ("We know MySQL", False),
+        ("I like to move", False),
+    ],
+)
+def test_words_of_change_are_recognised(text: str, expected: bool) -> None:
+    assert likeness.changing(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("We released on May 3", True), ("I met Ana on May 3", True), ("The call is scheduled for May 3", False)]
+)
+def test_what_happened_is_told_from_what_holds(text: str, expected: bool) -> None:
+    assert likeness.event(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("PostgreSQL", "postgres"), ("MongoDB", "Mongo"), ("Node.js", "nodejs"), ("VS Code", "vscode"), ("golang", "Go"), ("React.js", "React")],
+)
+def test_a_product_has_one_name(one: str, other: str) -> None:
+    assert likeness.words(one) == likeness.words(other)
+
+
+@pytest.mark.parametrize(("text", "measured"), [("on October 15", "date"), ("Fridays", "date"), ("8 GB", "number"), ("port 8001", ""), ("Go", "")])
+def test_a_value_is_a_date_a_number_or_neither(text: str, measured: str) -> None:
+    assert likeness.measured(text) == measured
+
+
+@pytest.mark.parametrize(
     ("text", "places"),
     [
         ("prod and staging differ", {"production", "staging"}),

@@ -102,6 +102,59 @@ def test_a_late_fact_goes_straight_into_the_history() -> None:
     assert (late.status, late.superseded_by, late.lineage, late.valid_to) == (models.Status.SUPERSEDED, newer.id, newer.lineage, 200.0)
 
 
+def ended(old: models.Memory, by: models.Memory) -> models.Memory:
+    return replace(old, status=models.Status.SUPERSEDED, superseded_by=by.id, valid_to=by.said_at, lineage=by.lineage)
+
+
+def test_what_held_before_is_current_again_with_all_its_words() -> None:
+    now = stored(deadline("May 9"), "t0", 60.0)
+    old = ended(stored(deadline("May 3"), "t00", 50.0), now)
+    result = plan(turn(deadline("May 3")), now, old)
+    (back,), (retired,) = result.former, result.changed
+    assert result.created == ()
+    assert (back.id, back.status, back.supersedes, back.superseded_by, back.valid_to) == (old.id, models.Status.CURRENT, now.id, "", None)
+    assert (back.mentions, back.said_at, [evidence.turn for evidence in back.evidence]) == (2, 100.0, ["t00", "t1"])
+    assert retired == ended(now, replace(back, said_at=100.0))
+
+
+def test_a_late_fact_that_is_in_the_history_adds_its_words_there() -> None:
+    now = stored(deadline("May 9"), "t0", 200.0)
+    old = ended(stored(deadline("May 3"), "t00", 50.0), now)
+    result = plan(turn(deadline("May 3")), now, old)
+    assert (result.created, result.changed) == ((), ())
+    assert [(memory.id, memory.mentions, memory.status) for memory in result.former] == [(old.id, 2, models.Status.SUPERSEDED)]
+
+
+def test_what_is_said_again_can_end_others() -> None:
+    known, other = stored(deadline("May 3"), "t0", 50.0), stored(deadline("May 9"), "t00", 60.0)
+    result = plan(turn(deadline("May 3")), known, other)
+    assert {memory.id: (memory.status, memory.superseded_by, memory.lineage) for memory in result.changed} == {
+        known.id: (models.Status.CURRENT, "", known.lineage),
+        other.id: (models.Status.SUPERSEDED, known.id, known.lineage),
+    }
+    assert result.merged == ((other.lineage, known.lineage),)
+
+
+@pytest.mark.parametrize("resolved", [True, False])
+def test_a_corrected_memory_keeps_the_words_that_prove_the_rest_of_it(resolved: bool) -> None:
+    old = stored(deadline("May 3"), "t0", 50.0)
+    new = replace(deadline("May 9") if resolved else fact("it's May 9", value="May 9"), correction=True, quote="it's May 9")
+    (made,) = plan(turn(new), old).created
+    assert made.text == "The deadline is May 9"
+    assert [evidence.quote for evidence in made.evidence] == ["The deadline is May 3", "it's May 9"]
+    assert made.mentions == 1
+
+
+def test_a_change_that_is_no_correction_has_its_own_words_only() -> None:
+    (made,) = plan(turn(deadline("May 9")), stored(deadline("May 3"), "t0", 50.0)).created
+    assert [evidence.quote for evidence in made.evidence] == ["The deadline is May 9"]
+
+
+def test_an_attribute_is_remembered_under_its_lasting_name() -> None:
+    (made,) = plan(turn(fact("My new manager is Priya", attribute="new manager", value="Priya", functional=True))).created
+    assert made.attribute == "manager"
+
+
 def test_before_a_turn_is_what_the_turn_has_not_retired() -> None:
     retired = replace(stored(deadline("May 3"), "t0", 50.0), status=models.Status.SUPERSEDED, superseded_by="x", valid_to=100.0)
     assert planning.before(retired, {"y"}) == retired
