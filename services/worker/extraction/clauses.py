@@ -89,6 +89,7 @@ _AFTER_BE = frozenset(
 _ORDERS = frozenset({"answer", "respond", "reply", "keep", "write", "explain", "address", "speak", "talk", "format", "name", "call"})
 _SUBJECTLESS = vocabulary.DECIDES | vocabulary.CHANGES | {"promise", "drop", "confirm", "replace"}
 _THIRD_PERSON = frozenset({"uses", "runs", "owns", "handles", "prefers", "likes", "hates", "loves", "lives", "works", "maintains", "leads", "needs"})
+_SAME_PARTICIPLES = frozenset({"set", "put", "cut", "run", "split", "come", "become", "read", "hit", "let", "shut", "quit", "cost", "overcome"})
 _KNOWN_VERBS = (
     vocabulary.LIKES
     | vocabulary.USES
@@ -263,6 +264,8 @@ def _subject(tokens: list[Token]) -> tuple[int, int]:
     for index in range(min(len(tokens), 14)):
         if tokens[index].lower_ in {"i", "we"} and index + 1 < len(tokens) and _may_precede(tokens[:index]):
             return index, index + 1
+    if tokens[0].lower_ in {"always", "never"} and len(tokens) > 1 and tokens[1].tag_ in {"VB", "VBP"}:
+        return 0, 0
     if tokens[0].lower_ in _NOMINATIVE | {"that", "this", "these", "those"} and len(tokens) > 1 and _verbal(tokens, 1):
         return 0, 1
     begin = _fronted(tokens)
@@ -409,10 +412,10 @@ def _auxiliary(tokens: list[Token], index: int) -> str:
 
 def _is_main(token: Token, auxiliary: str) -> bool:
     if auxiliary == "have":
-        return token.tag_ in {"VBN", "VBD"}
+        return token.tag_ in {"VBN", "VBD"} and (token.lemma_ != token.lower_ or token.lower_ in _SAME_PARTICIPLES)
     if token.tag_ not in {"VBG", "VBN", "VBD"} or not token.text.islower() or token.dep_ in {"amod", "compound"}:
         return False
-    return token.lemma_ != token.lower_ or token.lower_ in {"set", "put", "cut", "run", "split"}  # an unknown word ("neovim") is no participle
+    return token.lemma_ != token.lower_ or token.lower_ in _SAME_PARTICIPLES  # an unknown word ("neovim") is no participle
 
 
 def _main_verb_ahead(tokens: list[Token], index: int) -> bool:
@@ -429,7 +432,9 @@ def _lemma(token: Token) -> str:
     if word in _AUX and _AUX[word] in {"be", "have", "do"}:
         return _AUX[word]
     lemma = token.lemma_.lower()
-    return {"prefers": "prefer", "uses": "use", "runs": "run", "'s": "be", "chose": "choose", "led": "lead", "sunsette": "sunset"}.get(lemma, lemma)
+    return {"prefers": "prefer", "hat": "hate", "uses": "use", "runs": "run", "'s": "be", "chose": "choose", "led": "lead", "sunsette": "sunset"}.get(
+        lemma, lemma
+    )
 
 
 def _form(token: Token, auxiliaries: tuple[str, ...]) -> str:

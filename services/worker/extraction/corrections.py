@@ -1,7 +1,8 @@
 """Words that correct what was said before without naming it: "actually it's Leoncio", "sorry, I meant Hamburg", "make that 8 GB". Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 import msgspec
 
@@ -10,7 +11,8 @@ from services.worker.extraction import filters, values
 
 _MARK = (
     r"(?:(?:oh|ah|um|uh|hmm+|well|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|whoops|correction"
-    r"|scratch that|my (?:bad|mistake)|typo|rather|let me correct (?:that|myself))(?:[\s,.!:—–-]+(?:actually|no|sorry|wait"
+    r"|scratch that|my (?:bad|mistake)|typo|rather|let me correct (?:that|myself)|i (?:misspoke|mistyped|was wrong|made a (?:typo|mistake))"
+    r"|i got (?:that|it) wrong|(?:that|this)(?:'s| is| was) (?:wrong|a typo))(?:[\s,.!:—–-]+(?:actually|no|sorry|wait"
     r"|oops|correction|i mean))*"
 )
 _IS = (
@@ -35,20 +37,26 @@ _SURE = (
     re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>.+?),? (?:actually|though)$", re.IGNORECASE),
 )
 _UNSURE = (  # say little: they correct only what is known to have been said
+    re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?not (?P<old>[^,]{{1,40}}?)(?:,? but|[,;.])\s+(?P<new>.+)$", re.IGNORECASE),
     re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?(?P<new>[^,]+?),? i (?:mean|meant)$", re.IGNORECASE),
     re.compile(rf"^{_MARK}\s*[,:—–-]+\s*(?P<new>.+)$", re.IGNORECASE),
+    re.compile(r"^(?P<new>[^,]+?),? (?:sorry|oops|my bad|my mistake|typo)$", re.IGNORECASE),
+    re.compile(r"^\*(?P<new>\S.*)$|^(?P<star>\S.*\S)\*$"),
 )
+_DENIAL = re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?not (?P<old>\S[^,]{{0,40}})$", re.IGNORECASE)
 _NEVER = re.compile(
     r"^(?:a|an|not|just|so|too|very|because|like|about|going|i|we|you|my|our|your|it|that|this|they|he|she|there|what|why"
     r"|how|when|if|the (?:same|one|other|error|problem|issue|first|second|wrong|right)|all|only|still|working|fine|ok|okay"
     r"|good|bad|great"
     r"|wrong|right|broken|nothing|something|more|better|worse|please|can|could|do|does|don't|is|are|use|try|thanks|thank"
     r"|never|yes|no|wait|sorry|shorter|longer|bigger|smaller|faster|simpler|async|red|blue|green|bold|work|look|sure|let"
-    r"|for|in|on|at|to|with|from|and)\b",
+    r"|(?:for|in|on|at|to|with|from)(?! \W?[A-Z\d])|and)\b",
     re.IGNORECASE,
 )
+_PREPOSITION = re.compile(r"^(?:for|in|on|at|to|with|from) (?=\S)", re.IGNORECASE)
 _WITH_OLD = re.compile(r"^(?P<new>.+?),?\s+(?:not|instead of|rather than)\s+(?P<old>.+)$", re.IGNORECASE)
 _MAX_WORDS = 6
+_ALIKE = 0.6
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -59,13 +67,22 @@ class Correction(msgspec.Struct, frozen=True):
     plain: bool = True
 
 
-def read(text: str) -> Correction | None:
-    """The correction that a sentence makes, if its whole content is one."""
+def denied(text: str) -> str:
+    """What a sentence only takes back, for the next one to replace ("Not Leo. Leoncio."); "" if it does not."""
+    match = _DENIAL.match(text.strip())
+    return values.long(match["old"]) if match and values.concrete(match["old"]) else ""
+
+
+def read(text: str, old: str = "") -> Correction | None:
+    """The correction that a sentence makes, if its whole content is one. old: what the sentence before took back."""
+    if old:
+        value = values.long(text)
+        return Correction(value, old, plain=False) if _may_be_value(value) and values.concrete(value) else None
     for form in _SURE + _UNSURE:
         match = form.match(text.strip())
         if match is None:
             continue
-        new, old = match["new"], match.groupdict().get("old") or ""
+        new, old = match["new"] or match["star"], match.groupdict().get("old") or ""
         if not old and (both := _WITH_OLD.match(new)):
             new, old = both["new"], both["old"]
         value, told = values.long(new), values.concrete(values.long(new))
@@ -74,17 +91,25 @@ def read(text: str) -> Correction | None:
     return None
 
 
-def resolve(correction: Correction, quote: str, said: Iterable[models.Fact]) -> models.Fact | None:
-    """The corrected fact: that of `said` (newest first) whose value may be replaced, with the new value.
+def resolve(correction: Correction, quote: str, said: Sequence[models.Fact], *, near: bool = True) -> models.Fact | None:
+    """The corrected fact: of those `said` (newest first) whose value may be replaced, the one most like the new value, else the newest.
 
-    Without one, a plain correction becomes a fact of no attribute, for the reader of the store to resolve; any other is dropped.
+    near: nothing else was said since. Otherwise words that say little ("no, German") correct only what looks like them.
     """
-    for fact in said:
-        if not fact.value or fact.value.casefold() == correction.value.casefold() or fact.value not in fact.text:
-            continue
-        named = correction.old and correction.old.casefold() in fact.value.casefold()
-        if named or (not correction.old and _fits(fact.value, correction)):
-            return _replaced(fact, correction, quote)
+    named = [fact for fact in said if correction.old and correction.old.casefold() in fact.value.casefold()]
+    fitting = [] if correction.old else [fact for fact in said if _fits(fact.value, correction)]
+    meant = [fact for fact in named or fitting if fact.value and fact.value in fact.text and fact.value.casefold() != correction.value.casefold()]
+    if not meant:
+        return None
+    alike = [fact for fact in meant if _resemble(fact.value, correction.value)]
+    if not alike and not (near or named or correction.plain):
+        return None
+    nearest = max(alike, key=lambda fact: _likeness(fact.value, correction.value), default=meant[0])
+    return _replaced(nearest, correction, quote)
+
+
+def unresolved(correction: Correction, quote: str) -> models.Fact | None:
+    """A fact without attribute, for the reader of the store to resolve, if the words alone make it plain that they correct something."""
     if not correction.plain:
         return None
     return models.Fact(
@@ -100,11 +125,19 @@ def resolve(correction: Correction, quote: str, said: Iterable[models.Fact]) -> 
 
 
 def _fits(old: str, correction: Correction) -> bool:
-    return (
-        values.compatible(old, correction.value)
-        and len(old.split()) <= _MAX_WORDS
-        and (correction.plain or values.shape(old) == values.shape(correction.value))
-    )
+    old, new = _PREPOSITION.sub("", old), _PREPOSITION.sub("", correction.value)
+    if not values.compatible(old, new) or len(old.split()) > _MAX_WORDS:
+        return False
+    return correction.plain or values.shape(old) == values.shape(new) or _resemble(old, new)
+
+
+def _resemble(old: str, new: str) -> bool:
+    """Leo and Leoncio, Katarina and Katarzyna: rather a correction of this than of something else."""
+    return old.casefold()[:3] == new.casefold()[:3] or _likeness(old, new) >= _ALIKE
+
+
+def _likeness(old: str, new: str) -> float:
+    return SequenceMatcher(None, old.casefold(), new.casefold()).ratio()
 
 
 def _replaced(fact: models.Fact, correction: Correction, quote: str) -> models.Fact:
@@ -113,12 +146,18 @@ def _replaced(fact: models.Fact, correction: Correction, quote: str) -> models.F
         at = old.casefold().index(correction.old.casefold())
         value = old[:at] + correction.value + old[at + len(correction.old) :]
     else:
-        value = _with_unit(old, correction.value)
+        value = _in_its_place(fact, _with_unit(old, correction.value))
     head, _, tail = fact.text.rpartition(old)
     text = f"{head}{value}{tail}"
     return msgspec.structs.replace(
         fact, text=text, value=value, quote=quote, replaces=old, correction=True, confidence=0.85, entities=values.entities(text, fact.subject)
     )
+
+
+def _in_its_place(fact: models.Fact, new: str) -> str:
+    """With the preposition of the old value and no other: "on Wednesdays" for "on Tuesdays"."""
+    preposition = _PREPOSITION.match(fact.value)
+    return (preposition[0] if preposition else "") + _PREPOSITION.sub("", new)
 
 
 def _with_unit(old: str, new: str) -> str:

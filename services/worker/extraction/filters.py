@@ -21,7 +21,8 @@ _LEAD = re.compile(
     r"that)?|did i mention(?: that)?|it turns out(?: that)?"
     r"|turns out(?: that)?|the (?:thing|fact|truth) is(?: that)?|given that|seeing that|since|because|although|though"
     r"|whereas|unfortunately|luckily|fortunately"
-    r"|in (?:general|short|summary|my case|our case)|generally|overall|just confirmed|just|recently|apparently not|no|sorry"
+    r"|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|no,? not [A-Z][^,]{0,30}(?=,\s+(?:we|i|our|my|it)\b)|in"
+    r" (?:general|short|summary|my case|our case)|generally|overall|just confirmed|just|recently|apparently not|no|sorry"
     r"|wait|please|pls|confirmed(?: with [^:,]{1,40})?|good news"
     r"|reminder|that(?=\s+(?:i|we|my|our|i'm|we're)\b)|claude|assistant|dear \w+|folks|guys|all)"
     r"(?=[\s,:;!.\-—–]|$)[\s,:;!.\-—–]*)",
@@ -42,9 +43,15 @@ _REMEMBER = re.compile(
     r"|(?:for (?:future reference|next time|later|the future)|note to self|nb|n\.b\.|note|memo)\s*[:,]?\s+(?=\w))",
     _I,
 )
-_REMIND = re.compile(r"^(?:please\s+)?(?:remind me (?:to|that|about)|(?:don't let me|i must not|must not) forget to)\s+", _I)
+_REMIND = re.compile(
+    r"^(?:please\s+)?(?:remind me (?:to|that|about)\s+|(?:don't let me|(?:i )?(?:must not|mustn't|can't)) forget(?: to\s+|\s*:\s+))", _I
+)
 _REMEMBER_TO = re.compile(r"^(?:please\s+)?(?:remember to|don't forget to)\s+", _I)
-_TODO = re.compile(r"^(?:to-?do|action item|task for (?:me|later)|follow-?up|next steps?)(?: (?:for|to) \w+)?\s*[:—-]\s*", _I)
+_TODO = re.compile(
+    r"^\[ \]\s+(?=\w)|^notes? to (?:my)?self\s*[:,—-]\s*(?!(?:i|we|the|my|our|it|this|that|an?|all|never|always)\b)"
+    r"|^(?:to-?do|action item|task for (?:me|later)|follow-?up|next steps?)(?: (?:for|to) \w+)?\s*[:—-]\s*",
+    _I,
+)
 _CORRECTS = re.compile(
     r"^(?:(?:oh|ah|hmm+|well|um|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|correction|scratch that"
     r"|my (?:bad|mistake)|i (?:meant|mean)|rather|make (?:that|it)"
@@ -133,6 +140,14 @@ _SMALL_TALK = re.compile(
     r"|way))\b)",
     _I,
 )
+_ACKNOWLEDGED = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yep|yeah|no|nope|sure|great|perfect|cool|got it|makes sense|hi|hey|hello|right|fine|i see|understood|there)[\s,.!]*)+$", _I
+)
+_POLITE = re.compile(
+    r"^(?:.*?[,.:]\s+)?(?:(?:and|so|but|also|please|hey|hi)[\s,]+)*(?:can|could|would|will) you (?!.*\b(?:who|what|when|where|which|how|why|whose)\b)"
+    r"(?:please )?(?!know\b|remember\b|guess\b|say\b|tell\b|name\b|recall\b)\w",
+    _I,
+)
 _PASSING = re.compile(
     r"\b(?:right now|at the moment|today|tonight|this (?:morning|afternoon|evening)|just now|temporarily|for the moment|for "
     r"now|this time|yesterday|last night|a (?:minute|moment|second) ago|an hour ago|earlier today)\b",
@@ -145,10 +160,16 @@ _AT_HAND = re.compile(
 )
 
 
+STANDING_LEAD = re.compile(
+    r"^(?:going forward|from now on|from here on|in (?:the )?future|henceforth|as a rule|by default|every time|as of"
+    r" (?:now|today))[\s,:]+(?:please[\s,]+)?",
+    _I,
+)
+"""Makes an order one that stands."""
 DASH = re.compile(
     r"(?<!sorry)(?<!no)(?<!wait)(?<!oops)(?<!actually),\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops"
     r"|i meant?|correction|or rather|scratch that)[\s,])"
-    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|:\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
+    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|(?<!decision)(?<!constraint)(?<!requirement)(?<!rule):\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
     _I,
 )
 """Sets one part of a sentence off from another."""
@@ -157,7 +178,7 @@ DASH = re.compile(
 def strip_lead(text: str) -> tuple[str, bool, bool]:
     """The text without leading discourse words; whether it asked to remember; whether it began like a correction."""
     remembered, corrects, changed = False, bool(_CORRECTS.match(text)), True
-    while changed and text:
+    while changed and text and not todo_lead(text):
         changed = False
         if match := _REMEMBER.match(text):
             remembered, text, changed = True, text[match.end() :], True
@@ -231,7 +252,12 @@ def request_at(text: str) -> int:
 
 
 def is_small_talk(text: str) -> bool:
-    return bool(_SMALL_TALK.match(text))
+    return bool(_SMALL_TALK.match(text) or _ACKNOWLEDGED.match(text))
+
+
+def is_polite_order(text: str) -> bool:
+    """Worded as a question, but asks for work and not for an answer ("can you help me with this?")."""
+    return bool(_POLITE.match(text.lstrip(" ,")))
 
 
 def is_passing(text: str) -> bool:

@@ -40,7 +40,8 @@ _PASTED_LINE = re.compile(
     r"|(?:at\s.+\(.+\)|File \".+\", line \d+)"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d"
     r"|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL)\]?[:\s]"
-    r"|\w*(?:Error|Exception|Warning): "
+    r"|\w*(?:Error|Exception|Warning): |(?:npm|yarn|pnpm)\s+(?:ERR!|WARN|error|warn|notice)|(?:error|warning|fatal|panic)(?:\[\w+\])?: "
+    r"|#{1,6}\s"  # a heading or a comment
     r"|\"[\w.-]+\"\s*:"
     r"|(?:def|class|import|from|const|let|var|function|public|private|return|async|export|package|func|fn|SELECT|INSERT|UPDATE|DELETE|CREATE)\s"
     r"+[\w*{\"'(]+.*[;:{}()=]\s*$)"
@@ -48,7 +49,7 @@ _PASTED_LINE = re.compile(
 _CODE_LINE = re.compile(r"(?:[;{}]|=>|\\)\s*$|^\s*[\w.]+\s*(?:[+-]?=|:=)\s*\S|\w\([^)]*\)\s*[;{:]|[=!]==|&&|\|\||->|::|</?[a-z]\w*[ >/]")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _INDENTED = re.compile(r"^(?: {4,}|\t)(?!\s*(?:[-*•]|\d+[.)])\s)")
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#{1,6}|\[[ xX]\])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|\[[xX]\])\s+")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "st", "no", "approx", "prof", "jr", "sr"})
 _END = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|;(?=\s)|\n")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]+)[\"”]")

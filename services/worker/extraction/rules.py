@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 import spacy
 from spacy.language import Language
+from spacy.tokens import Doc
 
 from services.core import errors, messages, models, telemetry
 from services.worker.extraction import clauses, corrections, filters, grounding, prose, statements, values
@@ -17,6 +18,7 @@ _MAX_FACTS = 20  # of one turn; more is a pasted document
 _REMEMBERED = 0.95
 _TAIL = re.compile(
     r",\s+(?:so|hence|therefore|which means)\s+(?!that\b)"
+    r"|,?\s+(?:btw|by the way|lol|haha+|hehe|xd|fwiw|fyi|just (?:so you know|fyi)|as of (?:today|now))$"
     r"|,?\s+(?:(?:nice|pleased|good|great) to (?:meet|see) you|thanks|thank you|ok(?:ay)?$)",
     re.IGNORECASE,
 )
@@ -32,6 +34,14 @@ def load_nlp(model: str) -> Language:
         ) from None
 
 
+def _ordinary_words(nlp: Language) -> frozenset[str]:
+    """The dictionary of the pipeline's lemmatizer, lower case; empty where it has none."""
+    lookups = getattr(nlp.get_pipe("lemmatizer"), "lookups", None) if nlp.has_pipe("lemmatizer") else None
+    if lookups is None or not lookups.has_table("lemma_index"):
+        return frozenset()
+    return frozenset(word for words in lookups.get_table("lemma_index").values() for word in words)
+
+
 class RulesExtractor:
     """Implements `ports.Extractor`. Not to be shared between threads: spaCy's memory zone is state of the whole pipeline.
 
@@ -41,6 +51,7 @@ class RulesExtractor:
 
     def __init__(self, nlp: Language) -> None:
         self._nlp = nlp
+        self._ordinary = _ordinary_words(nlp)
 
     def extract(self, turn: messages.LearnTurn) -> tuple[models.Fact, ...]:
         """The grounded statements of the turn's words, in the order they were said."""
@@ -53,31 +64,64 @@ class RulesExtractor:
 
     def _candidates(self, turn: messages.LearnTurn) -> list[models.Fact]:
         found: list[models.Fact] = []
+        since: list[models.Fact] | None = None  # stated since the last question of the turn
+        denied = ""
         for part in self._parts(turn.words):
-            correction = self._correction(part)
-            if correction is not None and (fact := self._corrected(correction, part, turn, found)):
-                found = [said for said in found if not _outdated(said, fact)]
-                found.append(fact)
+            if part.asks:
+                since = []
                 continue
-            found += self._stated(part)
+            correction, denied = self._correction(part, denied), corrections.denied(part.said)
+            if correction is not None and (fact := self._corrected(correction, part.quote, turn, found, since)):
+                found = [*(said for said in found if not _outdated(said, fact)), fact]
+            else:
+                stated = self._stated(part)
+                found += stated
+                since = [*since, *stated] if since is not None else None
         return found
 
-    def _correction(self, part: "_Part") -> corrections.Correction | None:
-        found = corrections.read(part.said) if part.whole else None
+    def _correction(self, part: "_Part", denied: str) -> corrections.Correction | None:
+        found = corrections.read(part.starred, denied) if part.whole else None
         if found is None or found.plain or values.shape(found.value) != "word":
             return found
         noun = self._nlp(part.said)[-1].pos_ in {"NOUN", "PROPN"}  # "it's vim", not "it's unrelated"
         return found if noun else None
 
-    def _corrected(self, correction: corrections.Correction, part: "_Part", turn: messages.LearnTurn, found: list[models.Fact]) -> models.Fact | None:
-        own = next((fact for fact in reversed(found) if (fixed := corrections.resolve(correction, part.quote, [fact])) and fixed.attribute), None)
-        if own is not None:
-            return corrections.resolve(correction, part.quote, [own])
-        return corrections.resolve(correction, part.quote, self._said_before(turn.context))
+    def _corrected(
+        self,
+        correction: corrections.Correction,
+        quote: str,
+        turn: messages.LearnTurn,
+        found: list[models.Fact],
+        since: list[models.Fact] | None,
+    ) -> models.Fact | None:
+        """The person's own statement corrected. After a question the answer to it is what a correction means, unless it names the old value."""
+        asked = since is not None
+        own = found if since is None or correction.old else since
+        fixed = corrections.resolve(correction, quote, [fact for fact in reversed(own) if fact.attribute])
+        if fixed is not None or (asked and not correction.old):
+            return fixed
+        before = self._said_last(turn.context)
+        if correction.old and (fixed := corrections.resolve(correction, quote, self._said_before(turn.context))):
+            return fixed
+        if before is None:
+            return None if asked else corrections.unresolved(correction, quote)
+        return corrections.resolve(correction, quote, before.facts, near=before.closing)
 
-    def _said_before(self, context: tuple[str, ...]) -> Iterator[models.Fact]:
+    def _said_last(self, context: tuple[str, ...]) -> "_Said | None":
+        """What the newest earlier turn stated after its last question; None if there was nothing but small talk."""
         for words in reversed(context[-_CONTEXT_TURNS:]):
-            yield from reversed([fact for part in self._parts(words) for fact in self._stated(part)])
+            parts = self._parts(words)
+            if all(not part.asks and filters.is_small_talk(part.said) for part in parts):
+                continue
+            last_question = max((place for place, part in enumerate(parts) if part.asks), default=-1)
+            stated = [self._stated(part) for part in parts[last_question + 1 :]]
+            return _Said([fact for facts in reversed(stated) for fact in reversed(facts)], bool(stated and stated[-1]))
+        return None
+
+    def _said_before(self, context: tuple[str, ...]) -> list[models.Fact]:
+        """Every statement of the conversation so far, newest first."""
+        parts = [part for words in context[-_CONTEXT_TURNS:] for part in self._parts(words) if not part.asks]
+        return [fact for part in reversed(parts) for fact in reversed(self._stated(part))]
 
     def _parts(self, words: str) -> list["_Part"]:
         return [part for sentence in _assertable(prose.sentences(words)) for part in _parts_of(sentence, words)]
@@ -91,16 +135,33 @@ class RulesExtractor:
         made: list[models.Fact] = []
         for clause in pieces:
             own = part.cut(clause, len(pieces) == 1)
-            if own is None or (not part.remembered and _unfit(own.text)):
+            if own is None:
                 continue
-            made += _facts(own, clauses.frame(doc if own.text == doc.text else self._nlp(own.text)))
+            if name := statements.introduced(own.text, own.said, self._ordinary):
+                made.append(_fact(own, name))
+            elif part.remembered or not _unfit(own.text):
+                made += self._facts(own, doc)
         return made
+
+    def _facts(self, part: "_Part", doc: Doc) -> list[models.Fact]:
+        order = filters.STANDING_LEAD.sub("", part.text)
+        frame = clauses.frame(doc if order == doc.text else self._nlp(order))
+        if frame is not None and order != part.text:
+            frame = msgspec.structs.replace(frame, before=part.text[: len(part.text) - len(order)])
+        return _facts(part, frame)
+
+
+class _Said(NamedTuple):
+    """Statements of one turn, newest first; closing: it ends with one, not with an order."""
+
+    facts: list[models.Fact]
+    closing: bool
 
 
 class _Part(NamedTuple):
     """A piece of a sentence that may state something. text: what is parsed; quote: the verbatim words behind it.
 
-    said: the same with its lead, for corrections; whole: no question follows.
+    said: the same with its lead, for corrections; whole: no question follows; asks: it is a question and states nothing.
     """
 
     text: str
@@ -111,6 +172,17 @@ class _Part(NamedTuple):
     said: str
     whole: bool
     remembered: bool
+    asks: bool = False
+
+    @property
+    def starred(self) -> str:
+        """What was said, with the one asterisk of "*Leoncio" that marks a correction among people who chat."""
+        raw = self.sentence.source(self.words, 0, len(self.sentence.text))
+        at = self.words.find(raw)
+        before, after = self.words[:at].rsplit("\n", 1)[-1], self.words[at + len(raw) :].split("\n", 1)[0]
+        if (before, after) == ("*", "") or (before, after) == ("", "*"):
+            return f"{before}{self.said}{after}"
+        return self.said
 
     def cut(self, clause: clauses.Clause, alone: bool) -> "_Part | None":
         """The part that is a clause of this one."""
@@ -123,7 +195,7 @@ class _Part(NamedTuple):
         begin = clause.borrowed_from if clause.borrowed else start
         text = _TAIL.split(text)[0]
         quote = self.sentence.source(self.words, self.start + max(0, begin), self.start + start + len(text))
-        text = filters.without_asides(f"{clause.borrowed} {text}" if clause.borrowed else text).strip(" ,")
+        text = " ".join(filters.without_asides(f"{clause.borrowed} {text}" if clause.borrowed else text).split()).strip(" ,")
         return self._replace(text=text, quote=quote, start=self.start + start, remembered=self.remembered or remembered)
 
 
@@ -142,6 +214,7 @@ def _parts_of(sentence: prose.Sentence, words: str) -> list[_Part]:
     text = sentence.text
     asked = sentence.mark == "?" and not filters.strip_lead(text)[1]  # "can you remember that ...?" tells
     end = filters.question_at(text) if asked else len(text)
+    asks = (asked or filters.is_question(filters.strip_lead(text)[0])) and not filters.is_polite_order(text[end if end < len(text) else 0 :])
     parts: list[_Part] = []
     for start, stop in _dashed(text[:end]):
         body, remembered, _ = filters.strip_lead(text[start:stop])
@@ -153,6 +226,8 @@ def _parts_of(sentence: prose.Sentence, words: str) -> list[_Part]:
             break  # what follows hangs on it
         quote = sentence.source(words, begin, begin + len(body)) if body else ""
         parts.append(_Part(body, quote, words, sentence, begin, text[start:stop].strip(" ,"), end == len(text), remembered))
+    if asks:
+        parts.append(_Part("", "", words, sentence, 0, text[end:], False, False, asks=True))
     return parts
 
 
@@ -176,15 +251,21 @@ def _facts(part: _Part, frame: clauses.Frame | None) -> list[models.Fact]:
         draft = None
     if draft is None:
         return [_remembered(part, frame)] if part.remembered and len(part.text.split()) > 1 else []
+    draft = statements.with_opposite(draft, part.sentence.text)
     if part.remembered:
         draft = msgspec.structs.replace(draft, confidence=_REMEMBERED)
-    return [_fact(part, draft, value) for value in (values.items(draft.value) if draft.several else (draft.value,))]
+    made = statements.each(draft, values.items(draft.value) if draft.several else (draft.value,))
+    facts = [_fact(part, each, draft.value) for each in made]
+    if also := statements.employer_beside(draft, part.text):
+        facts.append(_fact(part._replace(text=f"I'm at {also.value}"), also))
+    return facts
 
 
-def _fact(part: _Part, draft: statements.Draft, value: str) -> models.Fact:
-    text = part.text
-    if value != draft.value and draft.value in text:
-        text = text.replace(draft.value, value, 1)
+def _fact(part: _Part, draft: statements.Draft, listed: str = "") -> models.Fact:
+    """listed: the list in the text of which the draft's value is one member."""
+    text, value = part.text, draft.value
+    if listed and value != listed and listed in text:
+        text = text.replace(listed, value, 1)
     text = _sentence_case(text)
     return models.Fact(
         text=text,
@@ -209,12 +290,14 @@ def _remembered(part: _Part, frame: clauses.Frame | None) -> models.Fact:
     if frame is not None and (set(frame.adverbs) & {"always", "never"} or {"must", "should"} & set(frame.auxiliaries)):
         category = models.Category.CONSTRAINT
     subject = statements.subject_of(frame) if frame is not None else "user"
-    return _fact(part, statements.Draft(category, _REMEMBERED, subject=subject), "")
+    return _fact(part, statements.Draft(category, _REMEMBERED, subject=subject))
 
 
 def _todo(part: _Part, what: str) -> models.Fact:
     text = what.strip()
-    return _fact(part, statements.Draft(models.Category.TODO, 0.9, value=text), text)
+    if part.text.startswith("[ ]"):
+        part = part._replace(text=text)
+    return _fact(part, statements.Draft(models.Category.TODO, 0.9, value=text))
 
 
 def _sentence_case(text: str) -> str:

@@ -79,7 +79,11 @@ NATIONALITIES_AND_STATES = _words(
     "done back here sure sorry ok okay not new good fine german french spanish italian english portuguese american british canadian dutch"
     " indian chinese japanese russian polish swedish brazilian mexican irish scottish european asian african australian turkish greek korean"
     " ukrainian swiss austrian danish norwegian finnish belgian israeli iranian argentinian colombian catholic jewish muslim christian"
-    " buddhist vegan"
+    " buddhist vegan belarusian romanian bulgarian serbian croatian slovenian slovak czech hungarian estonian latvian lithuanian icelandic egyptian "
+    " moroccan nigerian kenyan ethiopian ghanaian tunisian algerian lebanese syrian iraqi saudi pakistani bangladeshi indonesian malaysian "
+    " singaporean taiwanese vietnamese thai filipino chilean peruvian cuban venezuelan ecuadorian uruguayan bolivian albanian armenian georgian "
+    " kazakh uzbek mongolian welsh english londoner parisian berliner bavarian texan californian nordic scandinavian latino latina asian "
+    " hindu sikh atheist agnostic protestant lutheran orthodox serious pregnant hungry"
 )
 MADE_WITH = _words("build write code implement base host deploy power handle manage store serve monitor cache run do make sign render style test")
 
@@ -98,8 +102,13 @@ PEOPLE = _words(
     "roommate flatmate neighbor neighbour dog"
     " cat pet puppy kitten parrot rabbit twins parents"
 )
+FAMILY = _words(
+    "wife husband girlfriend boyfriend fiance fiancee spouse daughter son kid child children baby mother mom mum father dad brother sister cousin"
+    " aunt uncle grandmother grandfather grandma grandpa niece nephew dog cat puppy kitten parrot rabbit hamster horse twins parents toddler"
+)
 PERSONAL_NOUNS = _words(
-    "name surname nickname birthday age email address phone timezone hometown country city nationality job role title employer pronouns hobby hobbies"
+    "anniversary name surname nickname birthday age email address phone timezone hometown country city nationality"
+    " job role title employer pronouns hobby hobbies"
     " language tongue laptop machine keyboard car bike handle username allergy blood zodiac religion salary hours schedule "
     "degree major university school diet"
 )
@@ -107,7 +116,8 @@ FAVORITE = re.compile(r"\b(?:favou?rite|preferred|go-to|preference|default)\b", 
 THINGS = _words(  # nouns that name a project's parts and agreements; "the <noun> is/uses ..." states something durable
     "project product app application service services microservice microservices repo repository codebase monorepo backend "
     "frontend api apis server servers"
-    " client clients database db team company startup site website platform pipeline ci cd build builds deployment "
+    " client clients database db team company startup site website platform standup standups stand-up stand-ups"
+    " sync pipeline ci cd build builds deployment "
     "deployments deploys staging production prod"
     " environment env cluster infrastructure infra stack gateway worker workers dashboard system bot broker queue cache "
     "bucket cdn domain registry vm host"
@@ -161,6 +171,31 @@ ROLES = re.compile(
     r"|cook|pilot|coach|tutor|director|vp|owner|parent|mother|father|mom|dad|vegan|vegetarian|pescatarian|engineer|developer|designer|manager)\b",
     re.IGNORECASE,
 )
+JOBS = re.compile(
+    r"(?:engineer|developer|programmer|designer|manager|scientist|analyst|architect|administrator|consultant|technician|specialist|researcher|teacher"
+    r"|lecturer|professor|writer|editor|translator|interpreter|photographer|illustrator|animator|accountant|auditor|banker|trader|broker|economist"
+    r"|lawyer|attorney|paralegal|judge|nurse|doctor|surgeon|dentist|pharmacist|therapist|psychologist|psychiatrist|physician|physicist|chemist"
+    r"|biologist|geologist|linguist|historian|statistician|mathematician|librarian|veterinarian|vet|electrician|plumber|carpenter|mechanic|driver"
+    r"|pilot|baker|chef|cook|waiter|waitress|barista|bartender|farmer|gardener|florist|hairdresser|musician|composer|actor|actress|director"
+    r"|producer|journalist|reporter|officer|sergeant|soldier|firefighter|paramedic|midwife|tutor|coach|trainer|recruiter|marketer|strategist|planner"
+    r"|coordinator|supervisor|assistant|secretary|clerk|cashier|salesman|salesperson|agent|operator|tester|maintainer|contractor|freelancer"
+    r"|entrepreneur|founder|cofounder|co-founder|owner|owner-operator|lead|head|chief|president|vp|ceo|cto|cfo|coo|cio|ciso|pm|po|sre|dba|dev|devops"
+    r"|admin|sysadmin|student|phd|postdoc|undergrad|intern|trainee|apprentice|junior|senior|fellow|postgrad|grad|candidate|hacker|coder|worker"
+    r"|artist|potter|tailor|builder|welder|machinist|surveyor|cartographer|meteorologist|astronomer|archaeologist|anthropologist|sociologist"
+    r"|principal|priest|pastor|rabbi|monk|diplomat|politician|minister|mayor|stockbroker|realtor|landlord|craftsman|foreman|seamstress"
+    r"|\w+(?:ologist|ographer|ician|smith|maker|keeper|wright))s?$",
+    re.IGNORECASE,
+)
+"""The last word of what one does for a living or studies to be."""
+DIETS = re.compile(r"^(?:an? )?(?:strict |mostly )?(?:vegan|vegetarian|pescatarian|pescetarian|flexitarian|omnivore|carnivore)s?$", re.IGNORECASE)
+SMALL_NUMBERS = (
+    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty)"
+)
+FIELDS = _words(
+    "marketing sales finance it hr qa legal support healthcare education insurance banking logistics retail consulting academia research security"
+    " procurement accounting operations engineering design product publishing law medicine government hospitality construction"
+)
+"""What one works in, other than a place or a tool."""
 NOT_ROLES = _words("beginner number user member matter lover over ever never other newcomer expert bother computer letter order power paper")
 TRAITS = re.compile(
     r"^(?:allergic to|fluent in|new to|familiar with|not familiar with|comfortable with|experienced (?:in|with)|vegan"

@@ -29,6 +29,13 @@ DATE = _said("The deadline is May 15", "May 15", "deadline")
         ("wait, 16 GB I mean", "16 GB", ""),
         ("it's Leoncio actually", "Leoncio", ""),
         ("oops, Thursday not Tuesday", "Thursday", "Tuesday"),
+        ("I misspoke: it's Leoncio", "Leoncio", ""),
+        ("that was a typo, it's Leoncio", "Leoncio", ""),
+        ("Leoncio, sorry", "Leoncio", ""),
+        ("*Leoncio", "Leoncio", ""),
+        ("Leoncio*", "Leoncio", ""),
+        ("Not Leo, Leoncio", "Leoncio", "Leo"),
+        ("Wait, no, on Wednesdays", "on Wednesdays", ""),
     ],
 )
 def test_corrections_are_read(text: str, value: str, old: str) -> None:
@@ -54,6 +61,10 @@ def test_corrections_are_read(text: str, value: str, old: str) -> None:
         "it's Leoncio",
         "make it work",
         "wait, is it?",
+        "not now, later",
+        "sorry, typo",
+        "no, in the second file",
+        "thanks, sorry",
     ],
 )
 def test_other_sentences_are_no_corrections(text: str) -> None:
@@ -81,10 +92,44 @@ def test_a_correction_replaces_the_last_value_of_its_shape(text: str, said: list
 
 
 def test_without_an_antecedent_a_plain_correction_is_left_to_the_reader_of_the_store() -> None:
-    fact = corrections.resolve(corrections.Correction("Leoncio"), "it's Leoncio", [MEMORY])
+    assert corrections.resolve(corrections.Correction("Leoncio"), "it's Leoncio", [MEMORY]) is None
+    fact = corrections.unresolved(corrections.Correction("Leoncio"), "it's Leoncio")
     assert fact is not None
     assert (fact.text, fact.value, fact.attribute, fact.correction) == ("it's Leoncio", "Leoncio", "", True)
 
 
 def test_without_an_antecedent_an_unsure_correction_is_dropped() -> None:
-    assert corrections.resolve(corrections.Correction("Hamburg", plain=False), "no, Hamburg", [MEMORY]) is None
+    assert corrections.unresolved(corrections.Correction("Hamburg", plain=False), "no, Hamburg") is None
+
+
+CAT = _said("My cat is called Leia", "Leia", "name")
+SHIPPED = _said("We ship on Mondays", "on Mondays", "ship")
+
+
+def test_of_several_values_of_a_shape_the_one_most_alike_is_corrected() -> None:
+    fact = corrections.resolve(corrections.Correction("Leoncio"), "it's Leoncio", [CAT, NAME])
+    assert fact is not None
+    assert fact.text == "My name is Leoncio"
+
+
+def test_when_none_is_alike_the_last_said_is_corrected() -> None:
+    fact = corrections.resolve(corrections.Correction("Momo"), "it's Momo", [CAT, NAME])
+    assert fact is not None
+    assert fact.text == "My cat is called Momo"
+
+
+def test_words_that_say_little_correct_what_was_not_said_last_only_if_alike() -> None:
+    assert corrections.resolve(corrections.Correction("German", plain=False), "no, German", [NAME], near=False) is None
+    assert corrections.resolve(corrections.Correction("Leoncio", plain=False), "no, Leoncio", [NAME], near=False) is not None
+
+
+@pytest.mark.parametrize("value", ["Tuesdays", "on Tuesdays"])
+def test_a_corrected_value_keeps_its_preposition(value: str) -> None:
+    fact = corrections.resolve(corrections.Correction(value), f"it's {value}", [SHIPPED])
+    assert fact is not None
+    assert (fact.text, fact.value) == ("We ship on Tuesdays", "on Tuesdays")
+
+
+@pytest.mark.parametrize(("text", "old"), [("Not Leo", "Leo"), ("no, not Leo", "Leo"), ("not now", ""), ("not that one", ""), ("Leo", "")])
+def test_a_sentence_may_only_take_back(text: str, old: str) -> None:
+    assert corrections.denied(text) == old

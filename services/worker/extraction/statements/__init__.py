@@ -3,12 +3,18 @@
 import re
 from collections.abc import Callable
 
+import msgspec
+
+from services.core.models import Category
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import attributes, changes, decisions, duties, lives, persons, things, uses
-from services.worker.extraction.statements.drafts import Draft, lasts, subject_of
+from services.worker.extraction.statements.drafts import Draft, is_family, lasts, subject_of
+from services.worker.extraction.statements.introductions import introduced
 from services.worker.extraction.statements.labels import labelled
+from services.worker.extraction.statements.persons import employer_beside, with_opposite
+from services.worker.extraction.statements.uses import slotted as each
 
-__all__ = ["Draft", "draft", "labelled", "lasts", "subject_of"]
+__all__ = ["Draft", "draft", "each", "employer_beside", "introduced", "labelled", "lasts", "subject_of", "with_opposite"]
 
 Rule = Callable[[Frame], Draft | None]
 
@@ -20,13 +26,21 @@ def draft(frame: Frame) -> Draft | None:
     for rule in _RULES:
         found = rule(frame)
         if found is not None:
-            return found
+            return _of_kin(frame, found)
     return None
+
+
+def _of_kin(frame: Frame, found: Draft) -> Draft:
+    """What is said of one's kin and pets is nobody's project."""
+    if found.category is Category.PROJECT_CONTEXT and frame.who in {Who.MY, Who.OUR} and is_family(frame.subject):
+        return msgspec.structs.replace(found, category=Category.PERSONAL_INFO)
+    return found
 
 
 _RULES: tuple[Rule, ...] = (
     persons.name,
     persons.likes,
+    changes.gone,
     changes.gave_up,
     changes.changed,
     duties.promised,
@@ -34,7 +48,10 @@ _RULES: tuple[Rule, ...] = (
     duties.constrained,
     duties.standing_order,
     persons.wanted,
+    lives.employed,
+    lives.experienced,
     uses.uses,
+    lives.deploys,
     lives.holds,
     persons.person_is,
     attributes.attribute,

@@ -3,10 +3,16 @@
 import re
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts, duties, uses
 from services.worker.extraction.statements.drafts import Draft
+
+_FULL_NAME = re.compile(r"^(?:full|real|actual|proper|legal|first|given) name$")
+_OF_NOW = re.compile(r"^(?:new|current|present)\s+(?=\w)")
+_DISTANCE = re.compile(
+    rf"^(?:\w+ )?{vocabulary.SMALL_NUMBERS} (?:more )?(?:commits?|lines?|versions?|steps?|releases?) (?:ahead|behind|long|off)\b", re.IGNORECASE
+)
 
 
 def attribute(frame: Frame) -> Draft | None:
@@ -59,8 +65,18 @@ def _turned(frame: Frame, match: re.Match[str]) -> Draft | None:
 
 
 def _mine(frame: Frame, noun: str, value: str) -> Draft | None:
+    noun = _OF_NOW.sub("", _FULL_NAME.sub("name", noun))
     words = noun.replace("'s", "").split()
+    if vocabulary.DATE.search(value):
+        value = re.sub(r"^(?:on|in) (?=\S)", "", value)
     first = value.split()[0].lower()
+    if drafts.relative(frame.subject):
+        told = values.concrete(value) and not re.search(r"\b(?:at|in|on)\b", value)
+        return (
+            Draft(Category.PERSONAL_INFO, 0.8, drafts.subject_of(frame), "is", values.bare(value), polarity=drafts.polarity(frame)) if told else None
+        )
+    if _DISTANCE.match(value):
+        return None
     if vocabulary.FAVORITE.search(noun):
         return Draft(Category.PREFERENCE, 0.9, attribute=noun, value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
     if words[0] in vocabulary.PEOPLE and len(words) > 1:
@@ -73,9 +89,12 @@ def _mine(frame: Frame, noun: str, value: str) -> Draft | None:
             functional=True,
             polarity=drafts.polarity(frame),
         )
+    if tools.known(value) and drafts.head(noun) not in vocabulary.JUNK_NOUNS:
+        category = Category.PREFERENCE if vocabulary.PERSONAL_TOOLS.match(value) else Category.TECHNICAL_CHOICE
+        return Draft(category, 0.85, attribute=noun, value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
     if first in vocabulary.TRANSIENT_STATES or (frame.progressive or (frame.tags[:1] in {("VBG",), ("VBN",)} and not value[:1].isupper())):
         return None
-    personal = set(words) & vocabulary.PERSONAL_NOUNS
+    personal = set(words) & (vocabulary.PERSONAL_NOUNS | vocabulary.PEOPLE)
     if not personal and not values.concrete(value) and drafts.head(noun) not in vocabulary.THINGS and not re.match(r"(?:an?|the)\b", value):
         return None
     category = Category.PERSONAL_INFO if personal else Category.PROJECT_CONTEXT
@@ -100,7 +119,7 @@ def _ours(frame: Frame, noun: str, value: str) -> Draft | None:
     ):
         return None
     first = value.split()[0].lower()
-    telling = values.concrete(value) or bool(vocabulary.DATE.search(value))
+    telling = values.concrete(value) or bool(vocabulary.DATE.search(value)) or bool(re.match(rf"{vocabulary.SMALL_NUMBERS} \w+$", value))
     if first in vocabulary.TRANSIENT_STATES and not (telling and first in {"in", "at", "on", "still", "not", "about", "up"}):
         return None
     if frame.who is Who.THING and not telling and not _is_relational(noun) and not re.match(r"(?:an?|written|hosted|deployed|built) ", value):

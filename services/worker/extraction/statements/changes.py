@@ -3,9 +3,9 @@
 import re
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import places, tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
-from services.worker.extraction.statements import drafts, things, uses
+from services.worker.extraction.statements import drafts, duties, things, uses
 from services.worker.extraction.statements.drafts import Draft
 
 _SELF_SWITCH = re.compile(
@@ -27,28 +27,136 @@ _NEW_DATE = re.compile(r"^(?:back |forward |up |out )?(?:from .+? )?(?:to|until)
 _REPLACED = re.compile(r"^(?P<old>.+?) (?:with|by|for) (?P<new>.+)$", re.IGNORECASE)
 
 
+_ANY_CHANGED = re.compile(
+    r"^(?P<what>[A-Za-z][\w.+#-]*(?: [\w.+#-]+){0,2}?) (?:from (?P<old>\S+(?: \S+)?) )?(?:to|up to|down to) (?P<new>v?\d\S*(?: ?[ap]m)?)$",
+    re.IGNORECASE,
+)
+_SHIFTED = re.compile(r"^(?:(?:up|down|back|over|out|forward) )?(?:by \S+ )?(?:from (?P<old>.+?) )?(?:to|until) (?P<new>.+)$", re.IGNORECASE)
+_SHIFTS = frozenset({"go", "rise", "drop", "increase", "decrease", "grow", "shrink", "slip", "change", "move", "fall", "raise", "cut", "extend"})
+_REWRITTEN = re.compile(
+    r"^(?P<what>(?:the|our|my) [\w -]+?|everything|it all) (?:from (?P<old>\S+) )?(?:in|with|to|using) (?P<new>.+)$", re.IGNORECASE
+)
+_GONE = re.compile(r"^(?:gone|history|out|no more|dead|retired|decommissioned|dropped|switched off|turned off)(?: now| for good)?$", re.IGNORECASE)
+
+
 def changed(frame: Frame) -> Draft | None:
     """Such as "We switched from X to Y", "moved to Berlin", "replaced X with Y", "we pushed the deadline to June 3"."""
-    if not (drafts.is_person(frame) or frame.who in {Who.WE, Who.NONE, Who.OUR, Who.THING}) or frame.negated:
+    if not (drafts.is_person(frame) or frame.who in {Who.WE, Who.NONE, Who.MY, Who.OUR, Who.THING}) or frame.negated:
         return None
     done = frame.past or frame.perfect or frame.progressive or frame.form == "VBN"
-    if not done and frame.verb not in {"stop"}:
+    if not done and frame.verb not in {"stop", "rewrote"}:
         return None
+    if shifted := _shifted(frame):
+        return shifted
+    if (
+        frame.verb in {"rewrite", "rewrote", "reimplement", "port"}
+        and frame.who in {Who.I, Who.WE}
+        and (match := _REWRITTEN.match(values.long(frame.rest)))
+    ):
+        return _rewritten(frame, match)
     if frame.verb in {"replace", "swap"} and (match := _REPLACED.match(values.long(frame.rest))):
-        return uses.use(frame, values.bare(values.short(match["new"])), replaces=values.bare(match["old"]), decided=True)
-    if frame.verb in vocabulary.CHANGES | {"change", "push", "postpone", "rename", "delay", "bump", "raise", "lower", "extend", "increase", "reduce"}:
+        return uses.use(frame, values.bare(values.short(match["new"])), replaces=values.bare(match["old"]), decided=True, changed=True)
+    if frame.verb in vocabulary.CHANGES | {
+        "change",
+        "relocate",
+        "shift",
+        "reschedule",
+        "push",
+        "postpone",
+        "rename",
+        "delay",
+        "bump",
+        "raise",
+        "lower",
+        "extend",
+        "increase",
+        "reduce",
+    }:
         return moved(frame)
     return None
 
 
+def gone(frame: Frame) -> Draft | None:
+    """Such as "Mongo is gone": a tool that is no longer in use."""
+    if (
+        frame.who is Who.THING
+        and (frame.copula or frame.passive)
+        and not frame.negated
+        and _GONE.match(frame.predicate)
+        and tools.known(frame.subject)
+    ):
+        return Draft(Category.TECHNICAL_CHOICE, 0.7, subject="team", attribute="uses", value=frame.subject, polarity=False)
+    return None
+
+
+def _shifted(frame: Frame) -> Draft | None:
+    """Such as "my budget went up to 800 euros", "our deadline slipped to June 4"."""
+    match = _SHIFTED.match(values.long(frame.rest)) if frame.verb in _SHIFTS else None
+    if match is None or frame.who not in {Who.MY, Who.OUR, Who.THING}:
+        return None
+    noun = values.noun_phrase(frame.subject)
+    if (
+        drafts.TASK_NOUN.match(frame.subject)
+        or drafts.head(noun) not in vocabulary.THINGS | vocabulary.PERSONAL_NOUNS
+        or drafts.is_named(frame.subject)
+    ):
+        return None
+    if values.shape(match["new"]) not in {"date", "number"}:
+        return None
+    if vocabulary.DATE.search(match["new"]):
+        return things.dated(frame, "date", match["new"])
+    if frame.who is Who.THING and not duties.LIMITS.search(noun):
+        return None
+    category = Category.CONSTRAINT if frame.who is not Who.MY and drafts.head(noun) in {"budget", "limit", "quota"} else Category.PROJECT_CONTEXT
+    subject = "user" if frame.who is Who.MY else "team"
+    return Draft(category, 0.8, subject, noun, match["new"], functional=True, replaces=match["old"] or "")
+
+
+def _rewritten(frame: Frame, match: re.Match[str]) -> Draft | None:
+    new = values.bare(values.short(match["new"]))
+    if not tools.known(new) or drafts.TASK_NOUN.match(match["what"]):
+        return None
+    whole = match["what"].lower() in {"everything", "it all"}
+    subject = drafts.subject_of(frame) if whole else values.noun_phrase(match["what"])
+    category = Category.DECISION if frame.who is Who.WE else Category.TECHNICAL_CHOICE
+    return Draft(category, 0.8, subject, "uses", new, replaces=match["old"] or "", changed=True)
+
+
+def _settled(frame: Frame, rest: str) -> Draft | None:
+    """Where somebody lives now: "I relocated to Tallinn", "we just moved to Vienna"."""
+    match = re.match(r"(?:back |over |here )?(?:from (?P<old>.+?) )?to (?P<new>.+)", rest)
+    new = values.short(match["new"]) if match else ""
+    if match is None or not values.concrete(new) or not places.possible(new):
+        return None
+    if not (frame.who is Who.I or frame.verb == "relocate" or places.known(new) or frame.who is Who.NONE):
+        return None
+    return Draft(Category.PERSONAL_INFO, 0.85, attribute="residence", value=new, functional=True, replaces=match["old"] or "")
+
+
+_ROOMS = re.compile(
+    r"^(?:over |back )?to (?:the|an?|our|my) (?:[\w-]+ )*?(?:offices?|team|house|apartment|flat|desk|building|floor"
+    r"|room|place|studio)\b"
+)
+
+
 def moved(frame: Frame) -> Draft | None:
     rest = values.long(frame.rest)
+    if drafts.TASK_NOUN.match(rest) or (frame.who is Who.THING and drafts.TASK_NOUN.match(frame.subject)):
+        return None
+    if frame.verb == "move" and (match := _ROOMS.search(rest)):
+        if frame.who is Who.I and (team := re.match(r"(?:over |back )?to the (.*\bteam)$", match[0])):
+            return Draft(Category.PERSONAL_INFO, 0.8, attribute="team", value=team[1], functional=True)
+        return None
+    if frame.verb in {"move", "relocate"} and frame.who in {Who.I, Who.WE, Who.NONE} and (settled := _settled(frame, rest)):
+        return settled
     if frame.who in {Who.OUR, Who.THING} and (match := _NEW_DATE.match(rest)) and vocabulary.DATE.search(match["new"]):
         return things.dated(frame, "date", match["new"])
     what = _CHANGED.match(rest)
     if what and not re.match(r"(?:the|our|my) (?:code|file|logic|button|function|class|whole)\b", what["what"], re.I):
         noun = values.noun_phrase(what["what"])
         if frame.verb != "rename" and not (drafts.head(noun) in vocabulary.THINGS and values.shape(what["new"]) in {"date", "number"}):
+            return None
+        if noun == "version" and frame.who is Who.I:
             return None
         if frame.verb == "rename" and (drafts.TASK_NOUN.match(what["what"]) or drafts.head(noun) in vocabulary.JUNK_NOUNS):
             return None
@@ -57,13 +165,8 @@ def moved(frame: Frame) -> Draft | None:
                 Category.PROJECT_CONTEXT, 0.85, subject=noun, attribute="name", value=what["new"], functional=True, replaces=what["old"] or ""
             )
         return Draft(Category.DECISION, 0.85, subject="team", attribute=noun, value=what["new"], functional=True, replaces=what["old"] or "")
-    if (
-        frame.verb == "move"
-        and frame.who is Who.I
-        and (match := re.match(r"(?:back |over )?(?:from (.+?) )?to (.+)", rest))
-        and values.concrete(values.short(match[2]))
-    ):
-        return Draft(Category.PERSONAL_INFO, 0.85, attribute="residence", value=values.short(match[2]), functional=True, replaces=match[1] or "")
+    if frame.who in {Who.I, Who.WE, Who.NONE} and (match := _ANY_CHANGED.match(rest)):
+        return _revised(frame, match)
     if frame.verb not in vocabulary.CHANGES or drafts.TRANSIENT_TARGETS.search(rest):
         return None
     if match := _GIVEN_UP.match(rest):
@@ -73,8 +176,21 @@ def moved(frame: Frame) -> Draft | None:
     if match := _SELF_SWITCH.match(rest):
         new = match["new"] or match["to"] or match["only"]
         old = match["old"] or match["was"] or ""
-        return uses.use(frame, values.bare(values.short(new)), replaces=values.bare(values.short(old)), decided=True)
+        return uses.use(frame, values.bare(values.short(new)), replaces=values.bare(values.short(old)), decided=True, changed=frame.verb != "upgrade")
     return None
+
+
+def _revised(frame: Frame, match: re.Match[str]) -> Draft | None:
+    """Another version of a tool ("bumped Kubernetes from 1.27 to 1.29") or another hour of something regular ("moved stand-ups to 10:30")."""
+    what, old, new = match["what"], match["old"] or "", match["new"]
+    category = Category.DECISION if frame.who is not Who.I else Category.TECHNICAL_CHOICE
+    if tools.known(what) or (values.concrete(what) and re.match(r"v?\d+(?:\.\d+)*$", new)):
+        value = f"{what} {new}"
+        return Draft(category, 0.85, "team", f"{what.lower()} version", value, functional=True, replaces=f"{what} {old}" if old else "")
+    noun = values.noun_phrase(what)
+    if noun == "version" or drafts.head(noun) not in vocabulary.THINGS or drafts.TASK_NOUN.match(what):
+        return None
+    return Draft(Category.DECISION, 0.85, "team", noun, new, functional=True, replaces=old)
 
 
 def gave_up(frame: Frame) -> Draft | None:

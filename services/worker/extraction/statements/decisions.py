@@ -13,6 +13,15 @@ from services.worker.extraction.statements.drafts import Draft
 _PLAN = re.compile(r"^to (?P<verb>\w+)(?: (?P<what>.*))?$", re.IGNORECASE)
 
 
+_NAMING = re.compile(
+    r"^(?P<what>(?:the|our|my) (?:\w+ )?(?:package|project|library|repo|repository|app|service|module|tool|company"
+    r"|product|bot|team|crate|gem|plugin|cli"
+    r"|website|site|blog|band|dog|cat|baby|son|daughter|server|cluster|release)) (?P<name>\S+)$",
+    re.IGNORECASE,
+)
+_KEPT_OUT = frozenset({"support", "ship", "offer", "build", "allow", "accept", "target", "maintain"})
+
+
 def decided(frame: Frame) -> Draft | None:
     """Such as "We decided to go with Kafka", "Decided against GraphQL", "we'll use pnpm", "going with Hetzner"."""
     if not (drafts.is_person(frame) or frame.who in {Who.WE, Who.NONE, Who.THING, Who.OUR}):
@@ -48,12 +57,19 @@ def decided(frame: Frame) -> Draft | None:
 
 
 def _let_us(frame: Frame, rest: str) -> Draft | None:
+    if option := re.match(r"(option \w+(?:, (?:the|using|with|i\.e\.)| \()[^()]{4,60})", rest, re.IGNORECASE):
+        return Draft(Category.DECISION, 0.7, subject="team", value=option[1])  # what the option is must be said with it
     made = _chosen(frame, rest) if values.concrete(values.short(rest)) else None
     return msgspec.structs.replace(made, confidence=0.7) if made else None
 
 
 def _decision(frame: Frame) -> Draft | None:
     rest = re.sub(r"^(?:together|today|yesterday|last \w+|unanimously|as a team|internally|,)\s+", "", frame.rest)
+    if moved := re.match(
+        r"to (?:move|shift|push|bring|reschedule|change) (?:the |our )?([\w -]+?) (?:forward |back |up )?to (\d\S*(?: ?[ap]m)?)$", values.long(rest)
+    ):
+        noun = values.noun_phrase(moved[1])
+        return Draft(Category.DECISION, 0.9, "team", noun, moved[2], functional=True) if drafts.head(noun) in vocabulary.THINGS else _general(frame)
     if match := re.match(
         r"(?:against|not to (?:use|adopt|go with)|to not use|to (?:drop|ditch|stop using|abandon|avoid|remove))\s+(?:using |adopting )?(.+)", rest
     ):
@@ -108,6 +124,10 @@ def _planned(frame: Frame, infinitive: str) -> Draft | None:
     if not match or frame.who is Who.OTHER:
         return None
     verb, what = match["verb"].lower(), match["what"] or ""
+    if verb in {"name", "call"} and frame.who in {Who.I, Who.WE} and (named := _NAMING.match(what)):
+        return Draft(Category.DECISION, 0.8, values.noun_phrase(named["what"]), "name", named["name"], functional=True)
+    if verb in _KEPT_OUT and frame.negated and frame.who in {Who.WE, Who.OUR} and values.concrete(values.short(what)) and not drafts.empty(what):
+        return Draft(Category.DECISION, 0.85, "team", verb, values.bare(values.short(what)), polarity=False)
     if verb in {"use", "adopt", "go", "switch", "migrate", "move", "stick", "drop", "standardize"} and frame.who in {Who.WE, Who.I, Who.OUR} and what:
         target = re.sub(r"^(?:with|to|over to|on|for) ", "", what)
         if both := re.match(r"(?:away )?from (.+?) to (.+)", what):

@@ -10,7 +10,11 @@ from services.worker.extraction.clauses import Frame, Who
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What a frame states; the fields are those of `models.Fact`. several: the value is a list whose members hold by themselves."""
+    """What a frame states; the fields are those of `models.Fact`. several: the value is a list whose members hold by themselves.
+
+    changed: it is said to be new, so that it takes the place of what was used for the same until now. special: for one purpose only ("Redis for
+    sessions").
+    """
 
     category: Category
     confidence: float
@@ -21,6 +25,8 @@ class Draft(msgspec.Struct, frozen=True):
     polarity: bool = True
     replaces: str = ""
     several: bool = False
+    changed: bool = False
+    special: bool = False
 
 
 _NAME = r"(?:<[A-Z]+_\d+>|[A-Z][\w'’-]+)"
@@ -70,7 +76,8 @@ ANSWERS = re.compile(
 
 
 STANDING = re.compile(
-    r"\b(?:always|never|don't ever|to me like|from now on|going forward|in (?:this|our|my) (?:project|repo|repository|codebase"
+    r"\b(?:always|never|don't ever|ever$|henceforth|by default|to me like|from now on|going forward|in (?:this|our"
+    r"|my) (?:project|repo|repository|codebase"
     r"|team|company|app)|at all times|in (?:all|every) \w+|(?:before|after) every|every time|whenever|in future|in the "
     r"future"
     r"|under no circumstances|for all (?:new )?\w+|without exception|as a rule)\b",
@@ -104,9 +111,24 @@ def subject_of(frame: Frame) -> str:
         return "team" if frame.who is Who.WE else "user"
     phrase = values.noun_phrase(frame.subject)
     words = phrase.split()
-    if frame.who is Who.MY and words and words[0] in vocabulary.PEOPLE:
-        return words[0]
+    if words and words[0] in vocabulary.PEOPLE and (frame.who is Who.MY or (frame.who is Who.OUR and is_family(frame.subject))):
+        return relative(frame.subject) or words[0]
     return frame.subject if frame.who is Who.THING and is_named(frame.subject) else phrase
+
+
+_RELATIVE = re.compile(rf"^(?:my|our) (?P<kin>\w+),? (?P<name>{_NAME})(?!'s)\b", re.IGNORECASE)
+
+
+def relative(subject: str) -> str:
+    """Such as "son Max" of "my son Max": of several sons each is somebody else. "" without a name."""
+    match = _RELATIVE.match(subject)
+    return f"{match['kin'].lower()} {match['name']}" if match and match["name"][:1].isupper() and match["kin"].lower() in vocabulary.PEOPLE else ""
+
+
+def is_family(phrase: str) -> bool:
+    """Whether the phrase names kin or a pet, who are nobody's colleagues whoever says "we" and "our"."""
+    words = [word.removesuffix("'s") for word in re.findall(r"[\w']+", phrase.lower())]
+    return any(word in vocabulary.FAMILY or word.removesuffix("s") in vocabulary.FAMILY for word in words[:3])
 
 
 def is_named(subject: str) -> bool:
@@ -116,6 +138,8 @@ def is_named(subject: str) -> bool:
 
 def is_person(frame: Frame) -> bool:
     if frame.who is Who.I:
+        return True
+    if frame.who is Who.OUR and is_family(frame.subject):
         return True
     if frame.who is Who.MY:
         return head(frame.subject) in vocabulary.PEOPLE or bool(

@@ -30,6 +30,8 @@ def promised(frame: Frame) -> Draft | None:
         return Draft(Category.TODO, 0.7, subject=drafts.subject_of(frame))
     if frame.perfect:
         return None  # "we must have missed it" guesses
+    if frame.verb == "have" and re.match(r"(?:yet|still) to \w", frame.rest):
+        return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
     due = vocabulary.WHEN_DUE.search(f"{frame.before} {frame.rest}")
     obliged = (frame.verb in {"need", "have", "get", "got"} and frame.rest.startswith("to ")) or "must" in frame.auxiliaries
     if obliged and frame.who is not Who.NONE and not frame.past:
@@ -49,10 +51,40 @@ def promised(frame: Frame) -> Draft | None:
     return None
 
 
+_HANDLED = (
+    "hashed|encrypted|signed|validated|stored|logged|approved|reviewed|authenticated|tested|versioned|documented|localized|escaped|sanitized|rotated"
+    "|deleted|kept|tagged|formatted|typed|prefixed|reproducible|accessible|idempotent"
+)
+_FORBIDDEN_TO_ALL = frozenset({"leave", "exceed", "deploy", "merge", "ship", "push", "share", "store", "log", "commit", "release", "access"})
+_FORBIDDEN_TO_YOU = re.compile(
+    r"(?:modify|edit|touch|change|delete|remove|commit|push|merge|deploy|rename|log|expose|share) (?:(?:the|our|any|my|anything) |to )\w",
+    re.IGNORECASE,
+)
+_IT_NEEDS = re.compile(r"to (?:run on|work (?:on|offline|without)|fit (?:in|into|on|within))\b", re.IGNORECASE)
+
+
+def _laid_down(frame: Frame) -> Draft | None:
+    """What "you must not" do, and where "it needs to" run: said to the assistant, but of the project."""
+    if frame.past or frame.perfect:
+        return None
+    who = frame.subject.lower()
+    if (
+        who == "you"
+        and "must" in frame.auxiliaries
+        and (frame.negated or "never" in frame.adverbs)
+        and _FORBIDDEN_TO_YOU.match(f"{frame.verb} {frame.rest}")
+    ):
+        must = values.long(f"{frame.said} {frame.rest}")
+        return Draft(Category.CONSTRAINT, 0.8, "team", "must", must, polarity=False)
+    if who == "it" and frame.verb in {"need", "have"} and not frame.negated and _IT_NEEDS.match(frame.rest) and values.concrete(frame.rest):
+        return Draft(Category.CONSTRAINT, 0.65, "project", "must", values.long(frame.rest.removeprefix("to ")))
+    return None
+
+
 def constrained(frame: Frame) -> Draft | None:
     """Such as "We can't use GPL code", "all endpoints must be authenticated", "deploys are not allowed on Fridays"."""
     if frame.who in {Who.OTHER, Who.NONE} or (frame.who is Who.THING and drafts.TASK_NOUN.match(frame.subject)) or frame.past or frame.perfect:
-        return None
+        return _laid_down(frame)
     if "must" in frame.auxiliaries and frame.copula and frame.rest.split(" ")[0].lower() in vocabulary.TRANSIENT_STATES - {"in", "on", "at"}:
         return None  # "the server must be down" guesses
     subject = drafts.subject_of(frame)
@@ -71,15 +103,19 @@ def constrained(frame: Frame) -> Draft | None:
         "must" in frame.auxiliaries
         or ("should" in frame.auxiliaries and (strict or (frame.negated and frame.who is Who.WE)))
         or ("may" in frame.auxiliaries and frame.negated and frame.passive)
+        or (frame.subject.lower().startswith("no ") and ("may" in frame.auxiliaries or frame.verb in _FORBIDDEN_TO_ALL))
     )
     obliged = frame.verb in {"have", "need"} and frame.rest.startswith("to ") and frame.who in {Who.OUR, Who.THING, Who.MY} and not frame.negated
     obliged = obliged and bool(
         re.match(
             r"to (?:(?:"
             + "|".join(sorted(vocabulary.CONSTRAINT_VERBS - {"be", "have"}))
-            + r")\b|be (?:under|below|above|at least|at most|within|no more|backwards?|compatible))",
+            + r")\b|(?:fit|cope|handle|boot|start|respond|finish|load|survive|tolerate)\b.*\d ?(?:[kmgt]i?b|bytes|ms|s|sec\w*"
+            r"|min\w*|hours?|%|rps|qps|users|requests)\b|be (?:under|below|above|at least|at most|within|no more|backwards?|compatible))",
             frame.rest,
+            re.IGNORECASE,
         )
+        or (re.match(rf"to be (?:{_HANDLED})\b", frame.rest) and (frame.who is Who.OUR or drafts.head(frame.subject).endswith("s")))
     )
     if (
         frame.who is Who.WE
@@ -102,13 +138,14 @@ def constrained(frame: Frame) -> Draft | None:
         must = values.long(frame.rest if frame.verb in {"have", "get"} else verb_phrase)
         return Draft(Category.CONSTRAINT, 0.8, subject=subject, attribute="must", value=must)
     if modal or obliged or forbidden:
+        none = subject.lower().startswith("no ")
         return Draft(
             Category.CONSTRAINT,
             0.85,
-            subject=subject,
+            subject=subject[3:] if none else subject,
             attribute="must" if not forbidden else "can",
-            value=values.long(verb_phrase),
-            polarity=not frame.negated,
+            value=values.long(frame.rest.removeprefix("to ") if obliged else verb_phrase),
+            polarity=not frame.negated and not none,
         )
     if frame.passive and frame.verb in vocabulary.RULED and (frame.rest or frame.negated or frame.verb not in {"require", "support", "limit", "cap"}):
         return Draft(Category.CONSTRAINT, 0.85, subject=subject, attribute=frame.verb, value=values.long(frame.rest), polarity=not frame.negated)
@@ -119,14 +156,23 @@ def constrained(frame: Frame) -> Draft | None:
     return None
 
 
+_MANNER = re.compile(r"\byour (?:answers|replies|responses|explanations|messages|summaries|commit messages)\b", re.IGNORECASE)
+"""How the assistant is to answer, each time."""
+
+
 def standing_order(frame: Frame) -> Draft | None:
     """Such as "Always run the linter before committing", "never push to main", "from now on answer in German"."""
     text = " ".join((frame.before, *frame.adverbs, frame.text))
-    if frame.who is not Who.NONE or not drafts.STANDING.search(text) or _ORDER_JUNK.match(frame.rest) or frame.verb in {"mind"}:
+    if (
+        frame.who is not Who.NONE
+        or not (drafts.STANDING.search(text) or _MANNER.search(frame.rest))
+        or _ORDER_JUNK.match(frame.rest)
+        or frame.verb in {"mind"}
+    ):
         return None
     if frame.form not in {"VB", "VBP"} or not frame.rest or (drafts.empty(values.short(frame.rest)) and not drafts.ANSWERS.search(frame.rest)):
         return None
-    if frame.verb == "use":
+    if frame.verb == "use" and not _MANNER.search(frame.rest):
         value, other = values.contrast(frame.rest)
         return Draft(Category.PREFERENCE, 0.85, attribute="uses", value=values.bare(values.short(value)), polarity=not frame.negated, replaces=other)
     answers = frame.verb in {"answer", "respond", "reply", "explain", "write", "keep", "speak", "talk", "address", "call"} or drafts.ANSWERS.search(
@@ -135,10 +181,21 @@ def standing_order(frame: Frame) -> Draft | None:
     return Draft(Category.PREFERENCE if answers else Category.CONSTRAINT, 0.85, subject="user" if answers else "team", polarity=not frame.negated)
 
 
+_PARTS = re.compile(
+    rf"{vocabulary.SMALL_NUMBERS} (?:\w+ )?(?P<what>services|microservices|environments|teams|apps|applications|repos|repositories|databases|regions"
+    r"|packages|modules|clusters|clients|workers|squads)(?::(?P<list>.+)|$)",
+    re.IGNORECASE,
+)
+
+
 def there_is(frame: Frame) -> Draft | None:
     """Such as "There's a hard limit of 500 MB"."""
     if frame.subject.lower() == "there" and frame.copula and (match := re.match(r"(?:only |just |about )?(\w+) of us\b", frame.rest)):
         return Draft(Category.PROJECT_CONTEXT, 0.8, subject="team", attribute="size", value=match[1], functional=True)
+    if frame.subject.lower() == "there" and frame.copula and not frame.past and (match := _PARTS.match(frame.rest)):
+        return Draft(
+            Category.PROJECT_CONTEXT, 0.75, "project", match["what"].lower(), values.bare(match[0]) if not match["list"] else match["list"].strip()
+        )
     if frame.subject.lower() != "there" or not frame.copula or frame.past or not LIMITS.search(values.short(frame.rest)):
         return None
     return (

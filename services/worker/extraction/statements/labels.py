@@ -3,7 +3,7 @@
 import re
 
 from services.core.models import Category
-from services.worker.extraction import values
+from services.worker.extraction import tools, values
 from services.worker.extraction.statements import drafts
 from services.worker.extraction.statements.drafts import Draft
 
@@ -27,6 +27,32 @@ _NAME = re.compile(r"^[Nn]ame(?:'s| is) ([A-Z][\w'-]+(?: [A-Z][\w'-]+)?)$")
 _HERE = re.compile(r"^(?P<what>[\w.+#-]+) (?P<kind>user|dev|developer|engineer|person|fan) here$", re.IGNORECASE)
 
 
+_PART = re.compile(
+    r"^(?P<key>(?:the |our )?(?:front[- ]?end|back[- ]?end|api|cache|queue|ci(?:/cd)?|infra(?:structure)?|auth|orm|hosting|deployment|package manager"
+    r"|tests?|testing|test runner|build(?: tool)?|bundler|linter|formatter|linting|monitoring|logging|observability"
+    r"|storage|broker|message broker|search"
+    r"|styling|styles|css|mobile|server|web server|client|runtime|containers?|orchestration|vector (?:store|db"
+    r"|database)|analytics|docs))\s*:\s+(?P<value>\S.*)$",
+    re.IGNORECASE,
+)
+_ERRAND = re.compile(
+    r"^(?:i|we)(?:'ve| have)? (?:still )?(?:need to|gotta|have to|got to|must|should really) (?P<what>(?:"
+    r"(?:renew|book|buy|pay|cancel|submit|order|pick up|return|water|feed|schedule|file|hand in|mail|post|print|sign|extend|collect|visit) my"
+    r"(?! (?:form|request|job|query|code|data|string|results?)s?\b) \w|(?:renew|book|buy|pay|cancel|submit|order|pick up|water|feed|hand in|visit)"
+    r" (?:our|our|a|an|the|some|another)(?! (?:form|request|job|query|transaction|event|promise|cookie|token|session"
+    r"|value|list|object|thread|function|pr)s?\b) \w"
+    r"|(?:register|sign up|apply|prepare|study|pack) for (?:my|our|a|an|the) \w"
+    r"|(?:call|phone|ring|visit|see|pay|text) (?:my |the )?(?:mum|mom|dad|mother|father|parents|wife|husband|doctor|dentist|bank|landlord|plumber|vet"
+    r"|school|insurance|accountant|lawyer|tax office)\b"
+    r").*)$",
+    re.IGNORECASE,
+)
+
+
+def _is_tool(value: str) -> bool:
+    return tools.known(value) and (len(value.split()) == 1 or bool(tools.kind(value) or tools.versioned(value)))
+
+
 def labelled(text: str) -> Draft | None:
     """Such as "Timezone: CET", "Stack: Django and React", "Decision made on X: Y", "Vim user here"."""
     if here := _HERE.match(text):
@@ -35,6 +61,10 @@ def labelled(text: str) -> Draft | None:
         return Draft(Category.PERSONAL_INFO, 0.8, attribute="role", value=f"{here['what']} {here['kind']}", functional=True)
     if name := _NAME.match(text):
         return Draft(Category.PERSONAL_INFO, 0.85, attribute="name", value=name[1], functional=True)
+    if errand := _ERRAND.match(text):
+        return Draft(Category.TODO, 0.75, value=values.long(errand["what"]))
+    if (part := _PART.match(text)) and all(_is_tool(each) for each in values.items(part["value"])):
+        return Draft(Category.TECHNICAL_CHOICE, 0.8, "team", values.noun_phrase(part["key"]), part["value"].strip(), functional=True)
     match = _LABEL.match(text)
     if match is None or drafts.empty(match["value"]):
         return None

@@ -3,7 +3,7 @@
 import re
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import places, tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts
 from services.worker.extraction.statements.drafts import Draft
@@ -11,6 +11,8 @@ from services.worker.extraction.statements.drafts import Draft
 
 def holds(frame: Frame) -> Draft | None:
     """Such as "I live in Berlin", "I work at Acme as a designer", "my wife speaks Greek", "I have two kids"."""
+    if frame.who is Who.WE:
+        return _of_family(frame)
     if not drafts.is_person(frame) or {"would", "could", "might", "should", "can", "will"} & set(frame.auxiliaries) - {"can"}:
         return None
     if frame.past and frame.verb not in {"graduate", "study", "bear", "grow", "marry", "join", "start"}:
@@ -49,7 +51,8 @@ def holds(frame: Frame) -> Draft | None:
         return Draft(personal, 0.9, subject=subject, attribute=attribute, value=values.long(match[2]), functional=True)
     if frame.verb == "grow" and (match := re.match(r"up in (.*[A-Z].*)", frame.rest)):
         return Draft(personal, 0.85, subject=subject, attribute="hometown", value=values.short(match[1]), functional=True)
-    if frame.verb in {"graduate", "join", "marry"} and values.concrete(frame.rest):
+    joined_data = frame.verb == "join" and re.match(r"the (?!.*\b(?:team|club|group|board|choir|band)\b)", frame.rest)
+    if frame.verb in {"graduate", "join", "marry"} and values.concrete(frame.rest) and not joined_data:
         return Draft(personal, 0.75, subject=subject, attribute="", value=values.long(frame.rest))
     if (frame.verb == "have" and not frame.auxiliaries) or (frame.verb == "have" and frame.auxiliaries == ("do",)):
         return _has(frame, subject)
@@ -61,6 +64,82 @@ def holds(frame: Frame) -> Draft | None:
     if holds is None or (frame.progressive and frame.verb not in {"live", "study", "lead", "manage", "report", "maintain"}):
         return None
     return _held(frame, subject, holds)
+
+
+def deploys(frame: Frame) -> Draft | None:
+    """Such as "I deploy my side projects to Fly.io"."""
+    if frame.who is not Who.I or frame.verb not in {"deploy", "host", "publish", "run"} or frame.past or frame.auxiliaries:
+        return None
+    match = re.match(r"(?:all )?my (?P<what>[\w -]+?) (?:to|on|with) (?P<where>.+)", frame.rest)
+    if match is None or drafts.junk_head(match["what"]):
+        return None
+    where = values.bare(values.short(match["where"]))
+    if not (values.concrete(where) or tools.known(where)):
+        return None
+    return Draft(Category.TECHNICAL_CHOICE, 0.8, values.noun_phrase(match["what"]), "deployment", where, functional=True)
+
+
+_FAMILY = re.compile(
+    rf"^(?:an? |no |{vocabulary.SMALL_NUMBERS} )?(?:\w+ )?(?:{'|'.join(sorted(vocabulary.FAMILY))})s?(?=$|,| (?:and"
+    rf"|named|called|who|aged|in|at|now|together)\b)",
+    re.IGNORECASE,
+)
+
+
+def _of_family(frame: Frame) -> Draft | None:
+    """What "we" have and where "we" live as a family, not as a team."""
+    if frame.past or frame.auxiliaries not in {(), ("do",)}:
+        return None
+    if frame.verb == "have" and _FAMILY.match(frame.rest):
+        return _has(frame, "user")
+    if frame.verb == "live" and (match := re.match(r"(?:in|near) (.+)", frame.rest)) and values.concrete(match[1]):
+        value = values.short(match[1])
+        return Draft(Category.PERSONAL_INFO, 0.85, attribute="residence", value=value, functional=True, polarity=drafts.polarity(frame))
+    return None
+
+
+_EMPLOYED = re.compile(r"^(?:an? |my )?(?:new |first |great |full[- ]time |part[- ]time )*(?:job|position|role|gig) (?:at|with) (.+)", re.IGNORECASE)
+
+
+def employed(frame: Frame) -> Draft | None:
+    """Such as "I've joined Ericsson", "I got a new job at Ericsson"."""
+    if frame.who is not Who.I or frame.negated or not (frame.past or frame.perfect or frame.verb == "have"):
+        return None
+    if frame.verb in {"get", "land", "have", "start", "accept", "take"}:
+        match = _EMPLOYED.match(frame.rest)
+        value = values.bare(values.short(match[1])) if match else ""
+    elif frame.verb == "join":
+        value = values.short(frame.rest)
+        if re.search(r"\b(?:team|group|guild|club|gym|call|meeting|channel|community|chapter)\b", value, re.IGNORECASE):
+            return None
+    else:
+        return None
+    if not re.match(r"[A-Z<]", value) or drafts.empty(value):
+        return None
+    return Draft(Category.PERSONAL_INFO, 0.85, attribute="employer", value=value, functional=True)
+
+
+_SINCE = re.compile(r"\b(?:for (?:[\w.+]+ ){0,3}(?:years?|months?|decades?)|since (?:\d{4}|[A-Z]\w+|college|school|university))\b")
+
+
+_AHEAD = re.compile(
+    r"(?:exams?|finals|marathon|race|interviews?|certification|wedding|trip|triathlon|defen[sc]e|recital|conference|house|car|baby|move|degree)$"
+)
+
+
+def experienced(frame: Frame) -> Draft | None:
+    """Such as "I've been coding in Haskell for about nine years", "I'm training for the Berlin marathon"."""
+    if frame.who is not Who.I or frame.form != "VBG" or "be" not in frame.auxiliaries:
+        return None
+    if frame.perfect and _SINCE.search(frame.rest) and not drafts.empty(values.short(frame.rest)):
+        match = re.match(r"(?:in |with |on |at |for )?(.+)", frame.rest)
+        value = values.short(match[1]) if match else ""
+        return None if drafts.empty(value) else Draft(Category.PERSONAL_INFO, 0.8, attribute="experience", value=values.bare(value))
+    if not frame.perfect and frame.verb in {"train", "prepare", "study", "save", "practise", "practice"} and frame.rest.startswith("for "):
+        value = values.bare(values.long(frame.rest[4:]))
+        told = values.concrete(value) or frame.verb == "train" or _AHEAD.search(values.short(value))
+        return Draft(Category.PERSONAL_INFO, 0.75, attribute="prepares for", value=value) if told and not drafts.empty(value) else None
+    return None
 
 
 def _held(frame: Frame, subject: str, holds: tuple[str, str, bool]) -> Draft | None:
@@ -93,7 +172,7 @@ def _held(frame: Frame, subject: str, holds: tuple[str, str, bool]) -> Draft | N
         subject=subject,
         attribute=attribute,
         value=value,
-        functional=functional,
+        functional=functional or (attribute == "drives" and rest.endswith(" now")),
         polarity=drafts.polarity(frame),
         several=attribute in {"speaks", "plays", "uses"},
     )
@@ -133,6 +212,12 @@ def _works(frame: Frame, subject: str) -> Draft | None:
         return Draft(
             personal, 0.8, subject=subject, attribute="work pattern", value=values.long(frame.rest), functional=True, polarity=drafts.polarity(frame)
         )
+    if match := re.match(r"(?:out of|in) ([A-ZÀ-Þ].+)", frame.rest):
+        place = values.short(match[1])
+        field = place.lower() in vocabulary.FIELDS
+        if field or places.possible(place):
+            attribute = "field" if field else "workplace"
+            return Draft(personal, 0.85, subject, attribute, place, functional=not field, polarity=drafts.polarity(frame))
     if (match := re.match(r"(?:mainly |mostly )?(on|in|with) (?:the |a |an )?(.+)", frame.rest)) and not drafts.TRANSIENT_TARGETS.search(match[2]):
         value = values.long(match[2])
         head = drafts.head(values.short(match[2]))
@@ -158,6 +243,8 @@ def doing(frame: Frame, subject: str) -> Draft | None:
     if drafts.empty(value) or drafts.junk_head(values.short(value)) or (len(value.split()) < 2 and not values.concrete(value)):
         return None
     learning = frame.verb in {"learn", "study"}
+    if learning and frame.rest.startswith("for "):
+        return None
     return Draft(
         Category.PERSONAL_INFO if learning else Category.PROJECT_CONTEXT,
         0.75,
@@ -165,6 +252,13 @@ def doing(frame: Frame, subject: str) -> Draft | None:
         attribute="learns" if learning else "works on",
         value=value,
     )
+
+
+_CONDITION = (
+    r"(?:diabetes|asthma|allerg(?:y|ies)|migraines?|epilepsy|dyslexia|dyscalculia|c(?:o)?eliac|arthritis|adhd|add|autism|tinnitus|eczema|psoriasis"
+    r"|hypertension|insomnia|anxiety|depression|colou?r[- ]?blindness|low vision|hearing loss|rsi|carpal tunnel"
+    r"|lactose intolerance|nut intolerance)\b(?! (?:about|over|when)\b)"
+)
 
 
 def _has(frame: Frame, subject: str) -> Draft | None:
@@ -177,7 +271,8 @@ def _has(frame: Frame, subject: str) -> Draft | None:
         re.I,
     )
     trait = re.match(
-        r"(?:\d+|\w+) (?:years|yrs)\b|(?:an? )?(?:\w+ )?(?:degree|phd|msc|bsc|masters?|background|adhd|dyslexia|diabetes"
+        rf"(?:\d+|\w+) (?:years|yrs)\b|(?:an? )?(?:\w+ )*?{_CONDITION}|(?:an? )?(?:\w+ )?(?:degree|phd|msc|bsc|masters?"
+        rf"|background|adhd|dyslexia|diabetes"
         r"|macbook|thinkpad|allergy|disability)\b|an? (?:M\d|RTX|mac)\b",
         rest,
         re.I,

@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from services.core.models import Category
 from services.worker.extraction import values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
@@ -32,7 +34,11 @@ def name(frame: Frame) -> Draft | None:
     if frame.verb == "call" and rest.lower().startswith("me ") and not frame.past:
         return _named("user", values.short(rest[3:])) if drafts.NAMES.match(values.short(rest[3:])) else None
     if frame.verb in {"spell", "write", "pronounce"} and frame.passive and frame.subject.lower() == "my name":
-        return _named("user", values.long(rest))
+        return _named("user", values.long(rest)) if drafts.NAMES.match(values.long(rest)) else None
+    if re.match(r"my (?:function|class|method|table|variable|column|field|file|script|test|component|button|branch)\b", frame.subject, re.I):
+        return None
+    if re.match(r"(?:an? |people\b|someone\b|those\b)", frame.subject, re.I):
+        return None  # a definition
     if frame.verb in {"call", "name"} and frame.passive and frame.who not in {Who.OTHER, Who.NONE} and not drafts.TASK_NOUN.match(frame.subject):
         return _named(_called(frame), values.long(rest), Category.PERSONAL_INFO if drafts.is_person(frame) else Category.PROJECT_CONTEXT)
     if frame.who is Who.I and frame.copula and not frame.past:
@@ -99,7 +105,7 @@ def likes(frame: Frame) -> Draft | None:
     return _liked(subject, frame.rest, drafts.polarity(frame) and frame.verb not in vocabulary.DISLIKES)
 
 
-_AT_HAND = re.compile(r"\b(?:sound|idea|ideas|suggestions?|plan|draft|version|tips?|recipes?|look|result|answer|way)\b", re.IGNORECASE)
+_AT_HAND = re.compile(r"\b(?:sound|idea|ideas|options?|ones?|suggestions?|plan|draft|version|tips?|recipes?|look|result|answer|way)\b", re.IGNORECASE)
 
 
 def _liked(subject: str, rest: str, polarity: bool) -> Draft | None:
@@ -108,10 +114,69 @@ def _liked(subject: str, rest: str, polarity: bool) -> Draft | None:
     value = values.listing(rest) or values.bare(values.long(rest))
     if drafts.empty(value) and not re.match(r"it when\b", rest, re.I):
         return None
-    return Draft(Category.PREFERENCE, 0.85, subject=subject, attribute="likes", value=value or rest, polarity=polarity, several=True)
+    return Draft(
+        Category.PREFERENCE,
+        0.85,
+        subject=subject,
+        attribute="likes",
+        value=value or rest,
+        polarity=polarity,
+        several=not re.match(r"(?:my|our) ", rest),
+    )
+
+
+_NEW_MIND = re.compile(r"\b(?:now|nowadays|these days|lately|no longer|switched|changed my mind|anymore)\b|\binstead\b(?! of)", re.IGNORECASE)
+
+
+_OPPOSITES = {
+    "dark": "light",
+    "tabs": "spaces",
+    "single": "double",
+    "short": "long",
+    "brief": "detailed",
+    "remote": "office",
+    "vertical": "horizontal",
+}
+_OPPOSITES |= {other: one for one, other in _OPPOSITES.items()}
+
+
+def with_opposite(draft: Draft, said: str) -> Draft:
+    """Who says to have changed to "dark mode" is done with the light one."""
+    if draft.attribute != "prefers" or draft.replaces or not draft.polarity or not _NEW_MIND.search(said):
+        return draft
+    return msgspec.structs.replace(draft, replaces=_opposite(draft.value))
+
+
+_AT_WORK = re.compile(
+    r"^(?:I'm|I am|im|I work as) (?:an? |the )?[\w\s/-]+? (?:at|for|with) (?P<org>(?:the )?[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*){0,3})$", re.I
+)
+
+
+def employer_beside(draft: Draft, text: str) -> Draft | None:
+    """The employer in "I'm a data scientist at Vattenfall", which says two things of which each changes by itself."""
+    match = _AT_WORK.match(text) if draft.attribute == "role" and draft.subject == "user" and draft.polarity else None
+    if match is None or not match["org"][:1].isupper():
+        return None
+    return Draft(Category.PERSONAL_INFO, 0.8, attribute="employer", value=match["org"], functional=True)
+
+
+def _opposite(value: str) -> str:
+    """What who changed to "dark mode" liked until then; "" if that can't be told."""
+    first, _, rest = value.partition(" ")
+    opposite = _OPPOSITES.get(first.lower(), "")
+    return f"{opposite} {rest}".strip() if opposite else ""
 
 
 def _preferred(subject: str, frame: Frame) -> Draft | None:
+    if re.match(r"not(?: to)?$", values.long(frame.rest)):
+        return None
+    if match := re.match(r"not (?:to )?(?:(?:have to )?(?:use|have|work with|write|see|using)\s+)?(.+)", frame.rest):
+        unwanted = values.bare(values.long(match[1]))
+        return (
+            None if drafts.empty(unwanted) else Draft(Category.PREFERENCE, 0.85, subject=subject, attribute="prefers", value=unwanted, polarity=False)
+        )
+    if _AT_HAND.search(values.long(frame.rest)) and re.match(r"(?:the|your) ", frame.rest):
+        return None  # something that both are looking at
     rest = (
         re.sub(r"^(?:to (?:use|have|write|work with|work in)|using|if you|it (?:when|if)|that you|you to)\s+", "", frame.rest)
         if frame.verb == "prefer"
@@ -123,7 +188,17 @@ def _preferred(subject: str, frame: Frame) -> Draft | None:
         return None
     if frame.negated:
         return Draft(Category.PREFERENCE, 0.85, subject=subject, attribute="prefers", value=value, polarity=False)
-    return Draft(Category.PREFERENCE, 0.9, subject=subject, attribute="prefers", value=value, replaces=other if len(other.split()) <= 4 else "")
+    over = len(other.split()) <= 4 and _NEW_MIND.search(
+        " ".join((*frame.adverbs, frame.text))
+    )  # to like one thing better is not to give up the other
+    return Draft(Category.PREFERENCE, 0.9, subject=subject, attribute="prefers", value=value, replaces=other if over else "")
+
+
+_ALL_LIKE_THIS = re.compile(
+    r"(?:all|every|any) (?!the\b|of\b|(?:rows|items|elements|values|files|records|lines|columns)\b)\w+(?: \w+)?"
+    r" (?:in|as|with|to be|written|formatted|named)\b",
+    re.IGNORECASE,
+)
 
 
 def wanted(frame: Frame) -> Draft | None:
@@ -136,6 +211,8 @@ def wanted(frame: Frame) -> Draft | None:
         and re.match(r"(?:all|short|concise|brief|detailed|your|no|my|only|plain|code|commit)\b", frame.rest, re.I)
     ):
         return Draft(Category.PREFERENCE, 0.7, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
+    if _ALL_LIKE_THIS.match(frame.rest):
+        return Draft(Category.PREFERENCE, 0.75, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
     if re.match(r"you to (?:always|never)\b|.*\bto always\b", frame.rest, re.I):
         return Draft(Category.PREFERENCE, 0.8, attribute="wants", value=values.long(frame.rest))
     return None
@@ -156,7 +233,7 @@ def person_is(frame: Frame) -> Draft | None:
         return None
     subject, rest, personal = drafts.subject_of(frame), frame.rest, Category.PERSONAL_INFO
     rest = re.sub(r"^(?:an? )?(?=\d+[- ]year)", "", rest)
-    if match := re.match(r"(\d{1,3})(?:[- ]years?[- ]old| now|\s*$|,| and)", rest):
+    if match := re.match(rf"(\d{{1,3}}{'' if frame.who is Who.I else '|' + vocabulary.SMALL_NUMBERS})(?:[- ]years?[- ]old| now|\s*$|,| and)", rest):
         return Draft(personal, 0.9, subject=subject, attribute="age", value=match[1], functional=True, polarity=drafts.polarity(frame))
     if match := re.match(r"(?:originally )?from (.+)", rest):
         return (
@@ -174,18 +251,32 @@ def person_is(frame: Frame) -> Draft | None:
         return Draft(personal, 0.85, subject=subject, attribute="team", value=match[1], functional=True)
     if match := re.match(r"(?:in |on )?(?:the )?([A-Z]{2,4}|UTC[+-]?\d*|GMT[+-]?\d*|\w+ time) ?(?:timezone|time zone|time)\b", rest):
         return Draft(personal, 0.85, subject=subject, attribute="timezone", value=match[1], functional=True)
+    if vocabulary.DIETS.match(values.short(rest)):
+        diet = values.bare(values.short(rest))
+        return Draft(personal, 0.85, subject=subject, attribute="diet", value=diet, functional=True, polarity=drafts.polarity(frame))
     if vocabulary.TRAITS.match(rest) and not re.search(r"\b(?:this|that|it|these)$", values.long(rest)):
         return Draft(personal, 0.85, subject=subject, attribute="is", value=values.long(rest), polarity=drafts.polarity(frame))
     value = values.short(rest)
     if match := re.match(r"(?:an?|the|our|my|one of (?:the|our)|head|lead)\s+(?:\w+ )*", rest):
         if frame.who is Who.THING and not re.match(r"(?:our|my|the)\b", rest):
             return None  # "Harper Lee is an amazing author" praises
-        if ROLE_BLOCK.search(value) or not vocabulary.ROLES.search(value) or values.bare(value).split()[-1].lower() in vocabulary.NOT_ROLES:
-            return None
-        return Draft(personal, 0.85, subject=subject, attribute="role", value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
+        return _part_played(subject, value, drafts.polarity(frame))
     if value.lower() in vocabulary.NATIONALITIES_AND_STATES and value.lower() not in vocabulary.TRANSIENT_STATES and value[:1].isupper():
         return Draft(personal, 0.8, subject=subject, attribute="nationality", value=value, functional=True, polarity=drafts.polarity(frame))
     return None
+
+
+def _part_played(subject: str, value: str, polarity: bool) -> Draft | None:
+    """What somebody is: one job at a time, but any number of other things."""
+    role = values.bare(value)
+    last = drafts.head(role)
+    works = bool(vocabulary.JOBS.fullmatch(last))
+    plays = last in vocabulary.FAMILY or (vocabulary.ROLES.search(value) and role.split()[-1].lower() not in vocabulary.NOT_ROLES)
+    if ROLE_BLOCK.search(value) or not (works or plays or (last == "member" and values.concrete(role))):
+        return None
+    if works:
+        return Draft(Category.PERSONAL_INFO, 0.85, subject=subject, attribute="role", value=role, functional=True, polarity=polarity)
+    return Draft(Category.PERSONAL_INFO, 0.85, subject=subject, attribute="is", value=role, polarity=polarity)
 
 
 ROLE_BLOCK = re.compile(

@@ -3,7 +3,7 @@
 import re
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts, lives, persons, uses
 from services.worker.extraction.statements.drafts import Draft
@@ -20,6 +20,16 @@ def thing_does(frame: Frame) -> Draft | None:
         or frame.perfect
     ):
         return None
+    if frame.passive and frame.verb in _BY and (match := re.match(r"(?:\w+ly )?by (.+)", frame.rest)) and not drafts.TASK_NOUN.match(frame.subject):
+        return _by(frame, values.bare(values.long(match[1])))
+    if frame.who is Who.OUR and frame.verb == "have" and (match := _SIZE.match(frame.rest)):
+        return Draft(Category.PROJECT_CONTEXT, 0.8, "team", "size", match["size"], functional=True)
+    if (
+        frame.verb in {"serve", "process", "handle", "receive", "get", "have"}
+        and frame.who is Who.OUR
+        and re.match(r"(?:about |around |over |roughly |~)?\d", frame.rest)
+    ):
+        return Draft(Category.PROJECT_CONTEXT, 0.75, drafts.subject_of(frame), frame.verb, values.long(frame.rest))
     if (frame.who is not Who.OUR and (drafts.TASK_NOUN.match(frame.subject) or not uses.durable_thing(frame))) or drafts.head(
         frame.subject
     ) in vocabulary.JUNK_NOUNS:
@@ -64,11 +74,34 @@ def thing_does(frame: Frame) -> Draft | None:
     return Draft(Category.PROJECT_CONTEXT, 0.75, subject=drafts.subject_of(frame), attribute=frame.verb, value=value, polarity=drafts.polarity(frame))
 
 
+_SIZE = re.compile(
+    rf"(?:about |around |only |just )?(?P<size>{vocabulary.SMALL_NUMBERS}) (?:\w+ )?(?:people|members|engineers|developers|devs|persons|designers)\b",
+    re.IGNORECASE,
+)
+_BY = frozenset({"own", "maintain", "manage", "use", "lead", "review", "run", "handle", "fund", "sponsor", "host", "approve"})
+
+
+def _by(frame: Frame, value: str) -> Draft | None:
+    """Such as "the billing module is maintained by Petra", "the auth library is used by three teams"."""
+    if re.match(r"(?:this|that|each|every|an?)\b", frame.subject, re.IGNORECASE) or tools.known(value) or drafts.is_named(frame.subject):
+        return None
+    if drafts.empty(value) or drafts.head(frame.subject) in vocabulary.JUNK_NOUNS - {"page", "component"}:
+        return None
+    if not values.concrete(value) and not re.search(r"\b(?:teams?|company|department|customers?|clients?|group|agency)\b", value):
+        return None
+    return Draft(Category.PROJECT_CONTEXT, 0.75, drafts.subject_of(frame), f"{frame.verb} by", value, polarity=drafts.polarity(frame))
+
+
 def dated(frame: Frame, verb: str, rest: str) -> Draft:
     noun = values.noun_phrase(frame.subject)
     attribute = noun if _IS_A_DATE.search(noun) else f"{noun} {vocabulary.THING_DATES.get(verb, 'date')}"
     value = re.sub(r"^(?:on|in|at|for|by|out on|live on|out)\s+", "", values.long(rest))
     return Draft(Category.PROJECT_CONTEXT, 0.8, subject="team", attribute=attribute, value=value, functional=True, polarity=drafts.polarity(frame))
+
+
+_SPAN = re.compile(
+    rf"(?:only |just |about )?(?:an?|a few|{vocabulary.SMALL_NUMBERS}) (?:more )?(?:hours?|minutes?|seconds?|days?|weeks?)\b(?! of)", re.IGNORECASE
+)
 
 
 def group_does(frame: Frame) -> Draft | None:
@@ -93,7 +126,9 @@ def group_does(frame: Frame) -> Draft | None:
             if frame.verb in {"build", "develop", "write", "create", "make", "work", "target", "plan", "host", "migrate"}
             else None
         )
-    if frame.verb == "have" and (re.match(r"(?:to|a (?:problem|bug|question|look|chat)|an (?:issue|error))\b", value) or not frame.rest):
+    if frame.verb == "have" and _SPAN.match(value):
+        return None  # time left for the task at hand
+    if frame.verb == "have" and (re.match(r"(?:to|yet to|a (?:problem|bug|question|look|chat)|an (?:issue|error))\b", value) or not frame.rest):
         return None
     if frame.tags[:1] in {("VBG",), ("TO",)} or (frame.verb == "have" and set(frame.adverbs) & {"always", "usually"}):
         return None
@@ -102,7 +137,9 @@ def group_does(frame: Frame) -> Draft | None:
     if frame.verb not in vocabulary.GROUP_HOLDS and not habitual:
         return None
     strict = bool(set(frame.adverbs) & {"always", "never", "only"}) or frame.verb in {"require", "forbid", "ban", "allow", "enforce"}
-    category = Category.CONSTRAINT if strict else Category.PROJECT_CONTEXT
+    where = re.search(r"\b(?:in|on|with|to|using|via|through) (\S.*)$", value)
+    technical = where is not None and tools.known(where[1])
+    category = Category.CONSTRAINT if strict else Category.TECHNICAL_CHOICE if technical else Category.PROJECT_CONTEXT
     return Draft(category, 0.75, subject="team", attribute=frame.verb, value=value, polarity=drafts.polarity(frame))
 
 

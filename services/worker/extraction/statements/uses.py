@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts
 from services.worker.extraction.statements.drafts import Draft
@@ -18,12 +18,44 @@ def _category(frame: Frame, value: str) -> Category:
     return Category.PREFERENCE if personal or everyday else Category.TECHNICAL_CHOICE
 
 
-def use(frame: Frame, value: str, *, replaces: str = "", polarity: bool = True, decided: bool = False, confidence: float = 0.85) -> Draft | None:
-    if drafts.empty(value) or len(value.split()) > 12 or drafts.junk_head(value):
+def use(
+    frame: Frame, value: str, *, replaces: str = "", polarity: bool = True, decided: bool = False, changed: bool = False, confidence: float = 0.85
+) -> Draft | None:
+    if drafts.empty(value) or len(value.split()) > 12 or drafts.junk_head(value) or _FILE_OR_VERSION.match(value):
         return None
     category = Category.DECISION if decided and frame.who in {Who.WE, Who.NONE} else _category(frame, value)
     subject = "team" if frame.who is Who.NONE and decided else drafts.subject_of(frame)
-    return Draft(category, confidence, subject=subject, attribute="uses", value=value, replaces=replaces, polarity=polarity, several=not replaces)
+    return Draft(category, confidence, subject, "uses", value, replaces=replaces, polarity=polarity, several=not replaces, changed=changed)
+
+
+def slotted(draft: Draft, members: tuple[str, ...]) -> list[Draft]:
+    """A use with what is used for what, so that a new tool can take the place of the old one of its kind.
+
+    A product with a version has one version at a time. A tool of a known kind takes the place of others of that kind only when it is
+    said to be new; several of one kind side by side are just used.
+    """
+    kinds = [tools.kind(member) for member in members]
+    return [_slot(draft, member, kind if kinds.count(kind) == 1 else "") for member, kind in zip(members, kinds, strict=True)]
+
+
+def _slot(draft: Draft, value: str, kind: str) -> Draft:
+    made = msgspec.structs.replace(draft, value=value, several=False)
+    if draft.attribute != "uses" or draft.special:
+        return made
+    if kind and draft.changed:
+        return msgspec.structs.replace(made, attribute=kind, functional=True)
+    if (product := tools.versioned(value)) and draft.polarity:
+        return msgspec.structs.replace(made, attribute=f"{product} version", functional=True)
+    return msgspec.structs.replace(made, attribute=kind) if kind else made
+
+
+_TESTED = re.compile(r"^(?:our |all |the )?(?:\w+ )?tests$", re.IGNORECASE)
+_FILE_OR_VERSION = re.compile(
+    r"\S+\.(?:py|jsx?|tsx?|go|rs|rb|java|kt|c|h|cpp|cs|php|html?|css|json|ya?ml|toml|md|txt|sh|sql)$|(?:the"
+    r" )?(?:latest|newest|new|older|old|previous|next)"
+    r" (?:\w+ )?(?:version|release|one)$",
+    re.IGNORECASE,
+)
 
 
 def uses(frame: Frame) -> Draft | None:
@@ -37,7 +69,13 @@ def uses(frame: Frame) -> Draft | None:
     using = (
         frame.verb in {"use", "utilize", "utilise", "leverage", "employ"}
         or (frame.verb == "rely" and frame.rest.startswith("on "))
-        or (frame.verb == "work" and re.match(r"(?:with|in) [A-Z]\w*\b", frame.rest) and frame.who in {Who.I, Who.WE} and not frame.progressive)
+        or (
+            frame.verb == "work"
+            and re.match(r"(?:with|in) [A-Z]\w*\b", frame.rest)
+            and frame.who in {Who.I, Who.WE}
+            and not frame.progressive
+            and tools.known(re.sub(r"^(?:with|in) ", "", frame.rest))
+        )
         or (frame.verb == "stick" and re.match(r"(?:with|to) ", frame.rest))
     )
     if frame.verb == "run" and frame.who is not Who.NONE:
@@ -48,9 +86,10 @@ def uses(frame: Frame) -> Draft | None:
         using = (
             bool(re.match(r"(?:in|with|on|on top of|using|by|to|around|upon|through)\s", frame.rest))
             and frame.who in {Who.OUR, Who.THING, Who.MY}
-            and not drafts.TASK_NOUN.match(frame.subject)
+            and (not drafts.TASK_NOUN.match(frame.subject) or _TESTED.match(frame.subject))
         )
-        using = using and values.concrete(values.short(re.sub(r"^\w+\s", "", frame.rest)))
+        made_with = values.short(re.sub(r"^\w+\s", "", frame.rest))
+        using = using and (values.concrete(made_with) or tools.known(made_with))
     if (
         frame.copula
         and frame.who in {Who.WE, Who.I, Who.OUR}
@@ -76,7 +115,7 @@ def uses(frame: Frame) -> Draft | None:
 def _use_of(frame: Frame, rest: str) -> Draft | None:
     if (
         frame.who is Who.NONE
-        or (frame.who is Who.THING and (drafts.TASK_NOUN.match(frame.subject) or not durable_thing(frame)))
+        or (frame.who is Who.THING and not _TESTED.match(frame.subject) and (drafts.TASK_NOUN.match(frame.subject) or not durable_thing(frame)))
         or (frame.who is Who.MY and drafts.head(frame.subject) in vocabulary.JUNK_NOUNS)
     ):
         return None
@@ -92,9 +131,20 @@ def _use_of(frame: Frame, rest: str) -> Draft | None:
     if passing or drafts.junk_head(value):
         return None
     attribute = "deployment" if frame.verb in {"deploy", "host"} else "uses"
+    special = bool({"also", "sometimes", "both"} & set(frame.adverbs)) or bool(
+        re.search(r"\b(?:for|as|in|too|sometimes)\b(?! production\b| staging\b| prod\b| dev\b| \d)", rest.partition(value)[2])
+    )
+    newly = "now" in frame.adverbs or bool(re.search(r"\bnow$", rest))
     draft = use(frame, value, replaces=other if len(other.split()) <= 3 and not frame.negated else "", polarity=drafts.polarity(frame))
     return (
-        msgspec.structs.replace(draft, attribute=attribute, functional=attribute == "deployment", several=draft.several and attribute == "uses")
+        msgspec.structs.replace(
+            draft,
+            attribute=attribute,
+            functional=attribute == "deployment",
+            several=draft.several and attribute == "uses",
+            special=special,
+            changed=newly and not tools.versioned(value),
+        )
         if draft
         else None
     )
