@@ -101,7 +101,7 @@ def resolve(correction: Correction, quote: str, said: Sequence[models.Fact], *, 
     meant = [fact for fact in named or fitting if fact.value and fact.value in fact.text and fact.value.casefold() != correction.value.casefold()]
     if not meant:
         return None
-    alike = [fact for fact in meant if _resemble(fact.value, correction.value)]
+    alike = [fact for fact in meant if resemble(fact.value, correction.value)]
     if not alike and not (near or named or correction.plain):
         return None
     nearest = max(alike, key=lambda fact: _likeness(fact.value, correction.value), default=meant[0])
@@ -128,10 +128,10 @@ def _fits(old: str, correction: Correction) -> bool:
     old, new = _PREPOSITION.sub("", old), _PREPOSITION.sub("", correction.value)
     if not values.compatible(old, new) or len(old.split()) > _MAX_WORDS:
         return False
-    return correction.plain or values.shape(old) == values.shape(new) or _resemble(old, new)
+    return correction.plain or values.shape(old) == values.shape(new) or resemble(old, new)
 
 
-def _resemble(old: str, new: str) -> bool:
+def resemble(old: str, new: str) -> bool:
     """Leo and Leoncio, Katarina and Katarzyna: rather a correction of this than of something else."""
     return old.casefold()[:3] == new.casefold()[:3] or _likeness(old, new) >= _ALIKE
 

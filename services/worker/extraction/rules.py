@@ -105,7 +105,10 @@ class RulesExtractor:
             return fixed
         if before is None:
             return None if asked else corrections.unresolved(correction, quote)
-        return corrections.resolve(correction, quote, before.facts, near=before.closing)
+        if fixed := corrections.resolve(correction, quote, before.facts, near=before.closing):
+            return fixed
+        alike = [fact for fact in self._said_before(turn.context) if corrections.resemble(fact.value, correction.value)]
+        return None if asked else corrections.resolve(correction, quote, alike)  # Leoncio is Leo's correction, whatever was asked in between
 
     def _said_last(self, context: tuple[str, ...]) -> "_Said | None":
         """What the newest earlier turn stated after its last question; None if there was nothing but small talk."""
