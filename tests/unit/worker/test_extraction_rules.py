@@ -388,3 +388,10 @@ def test_a_date_that_moved_is_the_new_value_of_the_same_attribute(extractor: rul
     before = _only(extractor, "The deadline is March 15")
     after = _only(extractor, "The deadline has moved to April 2")
     assert (after.subject, after.attribute, after.value, after.functional) == (before.subject, before.attribute, "April 2", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"), [("I use VS Code.", "VS Code"), ("We decided to use REST.", "REST"), ("We use Google Docs", "Google Docs")]
+)
+def test_a_name_that_holds_an_everyday_word_is_a_name(extractor: rules.RulesExtractor, words: str, value: str) -> None:
+    assert _only(extractor, words).value == value

@@ -191,7 +191,9 @@ def empty(value: str) -> bool:
 
 
 def junk_head(value: str) -> bool:
-    return head(value) in vocabulary.JUNK_NOUNS
+    """Such as "the script"; but a name is a name: "VS Code", "REST"."""
+    named = value.isupper() or (len(value.split()) > 1 and all(word[:1].isupper() for word in value.split()))
+    return not named and head(value) in vocabulary.JUNK_NOUNS
 
 
 def polarity(frame: Frame) -> bool:
