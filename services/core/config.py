@@ -51,7 +51,7 @@ class Settings(BaseSettings):
 
     max_body_bytes: int = 33_554_432  # what Anthropic itself takes for a message; larger ones are relayed unread
     ledger_days: int = 30  # longer than people resume a conversation
-    lease_seconds: float = 15.0  # a job of a killed worker is done again this long after
+    lease_seconds: float = 6.0  # a job of a killed worker is done again this long after, and a round of the reconciler
     worker_processes: int = Field(default=1, ge=1)
 
     @field_validator("anthropic_url", "openai_url", "embed_url", "qdrant_url")

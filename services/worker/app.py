@@ -10,7 +10,7 @@ from services.core import config, jobs, messages, ports, redaction, seal, teleme
 from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs
 from services.worker import tasks
 
-_RECONCILE_EVERY_SECONDS = 5.0
+_RECONCILE_EVERY_SECONDS = 2.0
 
 
 def create_worker(settings: config.Settings) -> Celery:

@@ -30,7 +30,7 @@ _SIDE_PROMPTS = re.compile(
     r"|Analyze if this message indicates a new conversation topic"
     r"|Summarize this coding conversation in under"
 )
-_CHECK_TOKENS = 64
+_CHECK_TOKENS = 64  # the answer of a permission check, which quotes the conversation up to a marker and goes on behind it
 
 
 class Route(StrEnum):
@@ -115,6 +115,11 @@ class _Message(msgspec.Struct):
     @property
     def marked(self) -> bool:
         return any(bytes(block.cache_control) not in _RAW_NONE for block in self.blocks)
+
+    @property
+    def marked_within(self) -> bool:
+        """Whether a marker stands before the last block, where no client puts that of a person's message."""
+        return any(bytes(block.cache_control) not in _RAW_NONE for block in self.blocks[:-1])
 
     @property
     def has_results(self) -> bool:
@@ -211,7 +216,7 @@ def _is_side(request: _Request, newest: int, headers: Mapping[str, str], system:
     if _is_claude_code(headers, system) and not own_tools:
         return True
     limit = _lenient(request.max_tokens, int, _CHECK_TOKENS + 1)
-    checks = not tools and limit <= _CHECK_TOKENS and not _lenient(request.stream, bool, False) and request.messages[newest].marked
+    checks = not tools and limit <= _CHECK_TOKENS and not _lenient(request.stream, bool, False) and request.messages[newest].marked_within
     return limit <= 1 or checks or "</block>" in _lenient(request.stop_sequences, list[str], []) or any(map(_SIDE_PROMPTS.search, system))
 
 

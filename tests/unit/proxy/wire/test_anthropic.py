@@ -293,3 +293,9 @@ def test_a_fork_has_its_old_turns_but_not_its_instruction() -> None:
     call = main(*TALK, plain("Summarise the conversation"))
     assert [turn.words for turn in call.turns] == ["my name is Leo"]
     assert call.turns[0].keys == main(TALK[0]).turns[0].keys
+
+
+@pytest.mark.parametrize("limit", [2, 50, 64])
+def test_a_short_answer_to_a_marked_message_is_a_turn(limit: int) -> None:
+    """Plain SDK clients place cache markers and small limits as they like."""
+    assert read(user(text("My name is Oda.", **MARK)), max_tokens=limit).kind == "human"
