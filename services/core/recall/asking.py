@@ -18,7 +18,12 @@ _NOUNS = {
     Category.TECHNICAL_CHOICE: "(?:tech(?:nology|nical)? )?stack|technical choices|technology choices|technologies",
     Category.PROJECT_CONTEXT: "project context",
 }
+_PRODUCT = "(?:project|product|app|application|side project)"
 _VERBS = {
+    Category.PROJECT_CONTEXT: (
+        f"what(?: {_PRODUCT})?(?: is it(?: that)?)?(?: am i| are we| i'm| we're| i am| we are)(?: currently)? (?:building|making|working on|developing)"
+        f"|what(?:'s| is)(?: this|(?: my| our| the)(?: current)?) {_PRODUCT}(?: about| called)?"
+    ),
     Category.DECISION: "what (?:have|did) (?:i|we) (?:already )?(?:decided?|agreed? on)",
     Category.PREFERENCE: "what do i (?:prefer|like)",
     Category.TODO: "what do (?:i|we) (?:still )?(?:have|need) to do|what(?: else)?(?: is|'s) (?:still )?left (?:for (?:me|us) )?to do",
@@ -55,7 +60,7 @@ def listing(text: str) -> Listing | None:
 
 def _sentence(*forms: str) -> re.Pattern[str]:
     """One of the forms, with what politeness and small talk put around it."""
-    before = "(?:(?:hi|hey|hello|ok|okay|so|and|please|remind me)[,:]? )*(?:(?:can|could|would) you )?(?:please )?"
+    before = "(?:(?:hi|hey|hello|ok|okay|so|and|please|remind me)[,:]? )*(?:(?:can|could|would) you )?(?:please )?(?:(?:remind|tell) me )?"
     here = "(?:for|in|on) (?:this|the|our|my) (?:project|team|repo)"
     after = f"(?: (?:again|please|so far|now|right now|today|currently|already|at the moment|for me|{here}))*"
     return re.compile(f"{before}(?:{'|'.join(forms)}){after}")
@@ -82,5 +87,5 @@ def _kind(category: Category) -> re.Pattern[str]:
 
 
 _ME = _sentence("who am i", "do you (?:know|remember|recall)(?: who i am| me)", "what have i told you", "describe me", *_about("(?:me|myself)"))
-_PROJECT = _sentence(*_about("(?:this|the|our|my) project"))
+_PROJECT = _sentence(*_about(f"(?:this|the|our|my) {_PRODUCT}"))
 _KINDS = {category: _kind(category) for category in _NOUNS}
