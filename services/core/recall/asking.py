@@ -21,7 +21,7 @@ _NOUNS = {
 _PRODUCT = "(?:project|product|app|application|side project)"
 _VERBS = {
     Category.PROJECT_CONTEXT: (
-        f"what(?: {_PRODUCT})?(?: is it(?: that)?)?(?: am i| are we| i'm| we're| i am| we are)(?: currently)? (?:building|making|working on|developing)"
+        f"what(?: {_PRODUCT})?(?: am i| are we| i'm| we're| i am| we are)(?: currently)? (?:building|making|working on|developing)"
         f"|what(?:'s| is)(?: this|(?: my| our| the)(?: current)?) {_PRODUCT}(?: about| called)?"
     ),
     Category.DECISION: "what (?:have|did) (?:i|we) (?:already )?(?:decided?|agreed? on)",
