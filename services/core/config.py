@@ -136,6 +136,11 @@ def load(**overrides: object) -> Settings:
         raise errors.SetupError("; ".join(lines)) from None
 
 
+def environment_without_settings() -> dict[str, str]:
+    """The environment for a BRB that has nothing to do with this one."""
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith("BRB_")}
+
+
 def child_environment(settings: Settings) -> dict[str, str]:
     """The environment for a process of the same BRB, wherever it is started."""
     return {

@@ -4,7 +4,6 @@ A complete BRB of its own runs in a temporary folder in front of the stand-in up
 """
 
 import contextlib
-import os
 import re
 import signal
 import socket
@@ -200,7 +199,7 @@ def _brb(settings: config.Settings, folder: Path, upstream_url: str) -> Iterator
 
 
 def _environment(settings: config.Settings, data: Path, port: int, upstream_url: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("BRB_")}
+    kept = config.environment_without_settings()
     return kept | {
         "BRB_DATA_DIR": str(data),
         "BRB_PORT": str(port),
