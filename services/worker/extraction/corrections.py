@@ -55,6 +55,10 @@ _NEVER = re.compile(
 )
 _PREPOSITION = re.compile(r"^(?:for|in|on|at|to|with|from) (?=\S)", re.IGNORECASE)
 _WITH_OLD = re.compile(r"^(?P<new>.+?),?\s+(?:not|instead of|rather than)\s+(?P<old>.+)$", re.IGNORECASE)
+_SPELT_OUT = re.compile(
+    r",?\s+with(?:out)? (?:an?|one|two|a double|double|the) (?:letter )?['\"]?[a-z]['\"]?(?:'?s)?(?: at the (?:end|start|beginning))?$", re.IGNORECASE
+)
+"""How a name is spelt, said after it: "Karina with an a"."""
 _MAX_WORDS = 6
 _ALIKE = 0.6
 
@@ -85,7 +89,8 @@ def read(text: str, old: str = "") -> Correction | None:
         new, old = match["new"] or match["star"], match.groupdict().get("old") or ""
         if not old and (both := _WITH_OLD.match(new)):
             new, old = both["new"], both["old"]
-        value, told = values.long(new), values.concrete(values.long(new))
+        value = _SPELT_OUT.sub("", values.long(new))
+        told = values.concrete(value)
         if _may_be_value(value) and (told or form in _SURE) and not filters.is_question(value):
             return Correction(value, values.long(old), plain=form in _SURE and (told or bool(old)))
     return None

@@ -44,7 +44,9 @@ _REMEMBER = re.compile(
     _I,
 )
 _REMIND = re.compile(
-    r"^(?:please\s+)?(?:remind me (?:to|that|about)\s+|(?:don't let me|(?:i )?(?:must not|mustn't|can't)) forget(?: to\s+|\s*:\s+))", _I
+    r"^(?:please\s+)?(?:remind me (?:to|that|about)\s+|i (?:must|need to|have to|should|gotta) remember to\s+"
+    r"|(?:don't let me|(?:i )?(?:must not|mustn't|can't)) forget(?: to\s+|\s*:\s+))",
+    _I,
 )
 _REMEMBER_TO = re.compile(r"^(?:please\s+)?(?:remember to|don't forget to)\s+", _I)
 _TODO = re.compile(
@@ -155,7 +157,7 @@ _PASSING = re.compile(
 )
 _AT_HAND = re.compile(
     r"\b(?:in this (?:case|example|function|file|snippet|code|method|loop|test|line|screenshot|chat|conversation)"
-    r"|as you can see|above|below)\b",
+    rf"|as you can see|(?:above|below)(?! (?:[\d$€£~]|{vocabulary.SMALL_NUMBERS}\b)))\b",
     _I,
 )
 
@@ -169,7 +171,7 @@ STANDING_LEAD = re.compile(
 DASH = re.compile(
     r"(?<!sorry)(?<!no)(?<!wait)(?<!oops)(?<!actually),\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops"
     r"|i meant?|correction|or rather|scratch that)[\s,])"
-    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|(?<!decision)(?<!constraint)(?<!requirement)(?<!rule):\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
+    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|(?<!decision)(?<!decided)(?<!settled)(?<!agreed)(?<!constraint)(?<!requirement)(?<!rule):\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
     _I,
 )
 """Sets one part of a sentence off from another."""

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from services.core import errors, messages, models, telemetry
-from services.worker.extraction import clauses, corrections, filters, grounding, prose, statements, values
+from services.worker.extraction import clauses, corrections, filters, grounding, prose, statements, tools, values
 
 _UNUSED_PIPES = ("ner",)  # names are told by their shape: NER takes "Redis" for a person and a card number for a date
 _CONTEXT_TURNS = 6  # a correction follows what it corrects closely
@@ -97,6 +97,8 @@ class RulesExtractor:
         """The person's own statement corrected. After a question the answer to it is what a correction means, unless it names the old value."""
         asked = since is not None
         own = found if since is None or correction.old else since
+        if any(fact.attribute and fact.value.casefold() == correction.value.casefold() for fact in own):
+            return None  # says it again
         fixed = corrections.resolve(correction, quote, [fact for fact in reversed(own) if fact.attribute])
         if fixed is not None or (asked and not correction.old):
             return fixed
@@ -144,7 +146,7 @@ class RulesExtractor:
                 made.append(_fact(own, name))
             elif part.remembered or not _unfit(own.text):
                 made += self._facts(own, doc)
-        return made
+        return _exchanged(made)
 
     def _facts(self, part: "_Part", doc: Doc) -> list[models.Fact]:
         order = filters.STANDING_LEAD.sub("", part.text)
@@ -261,6 +263,8 @@ def _facts(part: _Part, frame: clauses.Frame | None) -> list[models.Fact]:
     facts = [_fact(part, each, draft.value) for each in made]
     if also := statements.employer_beside(draft, part.text):
         facts.append(_fact(part._replace(text=f"I'm at {also.value}"), also))
+    if origin := statements.origin_beside(draft, part.text):
+        facts.append(_fact(part._replace(text=f"I'm from {origin.value}"), origin))
     return facts
 
 
@@ -292,6 +296,8 @@ def _remembered(part: _Part, frame: clauses.Frame | None) -> models.Fact:
     category = models.Category.PERSONAL_INFO if who in {clauses.Who.I, clauses.Who.MY} else models.Category.PROJECT_CONTEXT
     if frame is not None and (set(frame.adverbs) & {"always", "never"} or {"must", "should"} & set(frame.auxiliaries)):
         category = models.Category.CONSTRAINT
+    if frame is not None and frame.verb in {"need", "have"} and frame.rest.startswith("to ") and who in {clauses.Who.I, clauses.Who.WE}:
+        category = models.Category.TODO
     subject = statements.subject_of(frame) if frame is not None else "user"
     return _fact(part, statements.Draft(category, _REMEMBERED, subject=subject))
 
@@ -325,6 +331,17 @@ def _sentence_case(text: str) -> str:
         "for",
     }
     return text[:1].upper() + text[1:] if plain else text
+
+
+def _exchanged(facts: list[models.Fact]) -> list[models.Fact]:
+    """ "We don't use MySQL anymore, we use MariaDB" said as one change, if both are for the same."""
+    if len(facts) != 2 or facts[0].polarity or not facts[1].polarity or facts[1].replaces:
+        return facts
+    old, new = facts
+    kind = tools.kind(old.value)
+    if not kind or kind != tools.kind(new.value) or (old.subject, old.attribute, old.qualifiers) != (new.subject, new.attribute, new.qualifiers):
+        return facts
+    return [msgspec.structs.replace(new, replaces=old.value, functional=new.attribute == kind)] if new.attribute == kind else facts
 
 
 def _outdated(said: models.Fact, by: models.Fact) -> bool:

@@ -44,9 +44,12 @@ _KINDS = {
     "code host": "github gitlab bitbucket gitea codeberg forgejo",
     "blob storage": "minio s3 gcs r2 ceph seaweedfs",
 }
-_LANGUAGES = _names(
+_PROGRAM_LANGUAGES = _names(
     "python java javascript typescript go golang rust c c++ c# ruby php swift kotlin scala haskell elixir erlang clojure perl r julia dart lua ocaml"
-    " f# zig elm sql cobol fortran solidity nim crystal gleam racket scheme lisp matlab bash html css graphql docker celery pandas numpy pytorch"
+    " f# zig elm cobol fortran nim crystal gleam racket scheme lisp"
+)
+_LANGUAGES = _PROGRAM_LANGUAGES | _names(
+    "sql solidity matlab bash html css graphql docker celery pandas numpy pytorch"
     " tensorflow spark airflow dbt excel blender unity unreal godot figma tailwind bootstrap qt gtk flutter react_native electron tauri"
 )
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in _names(names)}
@@ -63,6 +66,11 @@ def known(value: str) -> bool:
     """Whether the first word or words name a tool or a language."""
     words = value.lower().rstrip(".,").split()
     return any(" ".join(words[:n]) in _KIND_OF or " ".join(words[:n]) in _LANGUAGES for n in (1, 2, 3))
+
+
+def language(value: str) -> bool:
+    """Whether it names a language in which whole programs are written, of which each program has one."""
+    return value.lower() in _PROGRAM_LANGUAGES
 
 
 def versioned(value: str) -> str:

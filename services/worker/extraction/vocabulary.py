@@ -132,7 +132,7 @@ THINGS = _words(  # nouns that name a project's parts and agreements; "the <noun
     " scope freeze password secret token tokens certificate commits commit prs pull requests code review reviews tickets "
     "ticket docs documentation config"
     " room start end kickoff indentation encoding length formatting spacing quotes offsite defense sabbatical survey store "
-    "shop warehouse storage backup model scheduler monitoring auth authentication"
+    "shop warehouse panel portal storage backup model scheduler monitoring auth authentication"
 )
 JUNK_NOUNS = _words(
     "error errors problem problems issue issues bug bugs question questions point idea thing things reason result results "

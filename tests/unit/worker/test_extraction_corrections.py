@@ -36,6 +36,8 @@ DATE = _said("The deadline is May 15", "May 15", "deadline")
         ("Leoncio*", "Leoncio", ""),
         ("Not Leo, Leoncio", "Leoncio", "Leo"),
         ("Wait, no, on Wednesdays", "on Wednesdays", ""),
+        ("Actually it's Karina with an a", "Karina", ""),
+        ("it's actually Marc with a c", "Marc", ""),
     ],
 )
 def test_corrections_are_read(text: str, value: str, old: str) -> None:

@@ -51,7 +51,7 @@ def test_a_missing_model_names_the_cure() -> None:
         ("My birthday is March 3rd", Category.PERSONAL_INFO, "user", "birthday", "March 3rd", True),
         ("I prefer dark mode", Category.PREFERENCE, "user", "prefers", "dark mode", False),
         ("I love Chinese food", Category.PREFERENCE, "user", "likes", "Chinese food", False),
-        ("My favourite editor is neovim", Category.PREFERENCE, "user", "favorite editor", "neovim", True),
+        ("My favourite editor is neovim", Category.PREFERENCE, "user", "editor", "neovim", True),
         ("We use Postgres 15 in production", Category.TECHNICAL_CHOICE, "team", "postgres version", "Postgres 15", True),
         ("We upgraded to Python 3.12.", Category.DECISION, "team", "python version", "Python 3.12", True),
         ("We bumped Kubernetes from 1.27 to 1.29", Category.DECISION, "team", "kubernetes version", "Kubernetes 1.29", True),
@@ -77,6 +77,13 @@ def test_a_missing_model_names_the_cure() -> None:
         ("My editor is vim", Category.PREFERENCE, "user", "editor", "vim", True),
         ("I moved to the backend team", Category.PERSONAL_INFO, "user", "team", "backend team", True),
         ("I work in HR", Category.PERSONAL_INFO, "user", "field", "HR", False),
+        ("Our backend is written in Java.", Category.TECHNICAL_CHOICE, "backend", "language", "Java", True),
+        ("We rewrote the backend in Kotlin.", Category.DECISION, "backend", "language", "Kotlin", True),
+        ("We moved the API from REST to gRPC.", Category.DECISION, "team", "api", "gRPC", True),
+        ("Our API is REST.", Category.PROJECT_CONTEXT, "team", "api", "REST", True),
+        ("I prefer tea to coffee.", Category.PREFERENCE, "user", "coffee or tea", "tea", True),
+        ("I prefer coffee to tea.", Category.PREFERENCE, "user", "coffee or tea", "coffee", True),
+        ("The admin panel uses Vue.", Category.TECHNICAL_CHOICE, "admin panel", "frontend framework", "Vue", False),
         ("We just moved to Vienna!", Category.PERSONAL_INFO, "user", "residence", "Vienna", True),
         ("Just moved to Lisbon", Category.PERSONAL_INFO, "user", "residence", "Lisbon", True),
         ("I've joined Ericsson as of today", Category.PERSONAL_INFO, "user", "employer", "Ericsson", True),
@@ -142,6 +149,10 @@ def test_each_clause_stands_alone_in_the_persons_own_words(extractor: rules.Rule
         ("I'd prefer not to use Docker", False, ""),
         ("We will not support Windows.", False, ""),
         ("We use pnpm, not npm", True, "npm"),
+        ("We don't use MySQL anymore, we use MariaDB.", True, "MySQL"),
+        ("I switched from Vim to Zed.", True, "Vim"),
+        ("Nothing may leave the EU.", False, ""),
+        ("Nobody may deploy on Fridays", False, ""),
         ("We changed the deadline from May 15 to May 16", True, "May 15"),
     ],
 )
@@ -212,6 +223,16 @@ def test_things_to_do_are_kept(extractor: rules.RulesExtractor, words: str) -> N
         "The build went from 3 to 5 minutes",
         "No module can be loaded",
         "You must not use a loop",
+        "My friend uses Vim, is it good?",
+        "We need to go deeper on this. Explain more.",
+        "We should fix it next week",
+        "We should be done by the end of next week",
+        "Everything needs to work",
+        "The performance is not acceptable",
+        "The page must be loaded before the click",
+        "I need to add tests to this function",
+        "I'd like you to keep the answer short",
+        "We moved the config from settings.py to config.py",
         "It needs to work",
         "I joined the call late",
         "I've been debugging this for two days",
@@ -337,12 +358,40 @@ def test_what_a_sentence_says_beside_is_kept_and_chatter_is_not(extractor: rules
         ("There are three services: api, worker and web", Category.PROJECT_CONTEXT),
         ("The auth library is used by three teams", Category.PROJECT_CONTEXT),
         ("I have type 1 diabetes", Category.PERSONAL_INFO),
+        ("The page must load in under two seconds.", Category.CONSTRAINT),
+        ("Response times must stay below 200 ms.", Category.CONSTRAINT),
+        ("Everything needs to be GDPR compliant.", Category.CONSTRAINT),
+        ("Downtime is not acceptable during business hours.", Category.CONSTRAINT),
+        ("I need to add tests to the parser.", Category.TODO),
+        ("Next, I need to add tests to the parser.", Category.TODO),
+        ("I must remember to back up the NAS.", Category.TODO),
+        ("We should refactor the billing module next sprint.", Category.TODO),
+        ("Don't forget that we need to rotate the logs.", Category.TODO),
+        ("Let's go with option B: a single Postgres instance.", Category.DECISION),
+        ("It's decided: we ship on Monday.", Category.DECISION),
+        ("I'd like you to keep answers short.", Category.PREFERENCE),
         ("I've been coding in Haskell for about nine years", Category.PERSONAL_INFO),
         ("i'm training for the berlin marathon", Category.PERSONAL_INFO),
     ],
 )
 def test_plain_statements_are_kept_under_their_category(extractor: rules.RulesExtractor, words: str, category: Category) -> None:
     assert _only(extractor, words).category is category
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("I'm a data engineer from Gdansk", [("role", "data engineer"), ("origin", "Gdansk")]),
+        ("I'm a developer from Google", [("role", "developer")]),
+        ("My name is Karin Holm now, I got married.", [("name", "Karin Holm"), ("is", "married")]),
+        ("My name is Katarina. Actually it's Karina with an a.", [("name", "Karina")]),
+        ("My name is Karina. Actually it's Karina with an a.", [("name", "Karina")]),
+        ("Our services are written in Go and Rust", [("uses", "Go"), ("uses", "Rust")]),
+        ("We don't use Redis, we use Postgres", [("cache", "Redis"), ("database", "Postgres")]),
+    ],
+)
+def test_values_are_told_apart_from_what_is_said_beside_them(extractor: rules.RulesExtractor, words: str, values: list[tuple[str, str]]) -> None:
+    assert [(fact.attribute, fact.value) for fact in extractor.extract(_turn(words))] == values
 
 
 def test_one_turn_says_a_thing_once(extractor: rules.RulesExtractor) -> None:

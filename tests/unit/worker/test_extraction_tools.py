@@ -21,3 +21,8 @@ def test_a_value_that_begins_with_a_tool_is_known(value: str, known: bool) -> No
 )
 def test_a_version_is_told_from_its_product(value: str, product: str) -> None:
     assert tools.versioned(value) == product
+
+
+@pytest.mark.parametrize(("value", "is_one"), [("Kotlin", True), ("C++", True), ("SQL", False), ("Postgres", False), ("React", False)])
+def test_languages_of_whole_programs_are_told_from_other_tools(value: str, is_one: bool) -> None:
+    assert tools.language(value) is is_one

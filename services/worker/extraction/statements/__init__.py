@@ -11,10 +11,10 @@ from services.worker.extraction.statements import attributes, changes, decisions
 from services.worker.extraction.statements.drafts import Draft, is_family, lasts, subject_of
 from services.worker.extraction.statements.introductions import introduced
 from services.worker.extraction.statements.labels import labelled
-from services.worker.extraction.statements.persons import employer_beside, with_opposite
+from services.worker.extraction.statements.persons import employer_beside, origin_beside, with_opposite
 from services.worker.extraction.statements.uses import slotted as each
 
-__all__ = ["Draft", "draft", "each", "employer_beside", "introduced", "labelled", "lasts", "subject_of", "with_opposite"]
+__all__ = ["Draft", "draft", "each", "employer_beside", "introduced", "labelled", "lasts", "origin_beside", "subject_of", "with_opposite"]
 
 Rule = Callable[[Frame], Draft | None]
 

@@ -78,6 +78,8 @@ def _mine(frame: Frame, noun: str, value: str) -> Draft | None:
     if _DISTANCE.match(value):
         return None
     if vocabulary.FAVORITE.search(noun):
+        kind = tools.kind(value)
+        noun = kind if kind and drafts.head(noun) == kind else noun  # the one that a switch to another takes the place of
         return Draft(Category.PREFERENCE, 0.9, attribute=noun, value=values.bare(value), functional=True, polarity=drafts.polarity(frame))
     if words[0] in vocabulary.PEOPLE and len(words) > 1:
         return Draft(

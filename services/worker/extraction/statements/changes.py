@@ -119,7 +119,8 @@ def _rewritten(frame: Frame, match: re.Match[str]) -> Draft | None:
     whole = match["what"].lower() in {"everything", "it all"}
     subject = drafts.subject_of(frame) if whole else values.noun_phrase(match["what"])
     category = Category.DECISION if frame.who is Who.WE else Category.TECHNICAL_CHOICE
-    return Draft(category, 0.8, subject, "uses", new, replaces=match["old"] or "", changed=True)
+    attribute = "language" if tools.language(new) and not whole else "uses"
+    return Draft(category, 0.8, subject, attribute, new, attribute == "language", replaces=match["old"] or "", changed=True)
 
 
 def _settled(frame: Frame, rest: str) -> Draft | None:
@@ -154,6 +155,8 @@ def moved(frame: Frame) -> Draft | None:
     what = _CHANGED.match(rest)
     if what and not re.match(r"(?:the|our|my) (?:code|file|logic|button|function|class|whole)\b", what["what"], re.I):
         noun = values.noun_phrase(what["what"])
+        if frame.verb in vocabulary.CHANGES and what["old"] and (exchanged := _exchanged(frame, noun, what)):
+            return exchanged
         if frame.verb != "rename" and not (drafts.head(noun) in vocabulary.THINGS and values.shape(what["new"]) in {"date", "number"}):
             return None
         if noun == "version" and frame.who is Who.I:
@@ -178,6 +181,23 @@ def moved(frame: Frame) -> Draft | None:
         old = match["old"] or match["was"] or ""
         return uses.use(frame, values.bare(values.short(new)), replaces=values.bare(values.short(old)), decided=True, changed=frame.verb != "upgrade")
     return None
+
+
+_PATH = re.compile(r"/|\w\.\w{1,4}$")
+
+
+def _exchanged(frame: Frame, noun: str, match: re.Match[str]) -> Draft | None:
+    """Another kind of something: "we moved the API from REST to gRPC"."""
+    old, new = values.bare(values.short(match["old"])), values.bare(values.short(match["new"]))
+    told = all(values.shape(each) == "name" and len(each.split()) <= 3 and not _PATH.search(each) for each in (old, new))
+    if not told or frame.who is not Who.WE or drafts.head(noun) not in vocabulary.THINGS or drafts.TASK_NOUN.match(match["what"]):
+        return None
+    kind = tools.kind(new)
+    if kind and drafts.head(noun) != kind:
+        return Draft(Category.DECISION, 0.85, noun, "uses", new, replaces=old, changed=True)
+    if tools.language(new):
+        return Draft(Category.DECISION, 0.85, noun, "language", new, functional=True, replaces=old)
+    return Draft(Category.DECISION, 0.85, "team", noun, new, functional=True, replaces=old)
 
 
 def _revised(frame: Frame, match: re.Match[str]) -> Draft | None:

@@ -57,7 +57,7 @@ def decided(frame: Frame) -> Draft | None:
 
 
 def _let_us(frame: Frame, rest: str) -> Draft | None:
-    if option := re.match(r"(option \w+(?:, (?:the|using|with|i\.e\.)| \()[^()]{4,60})", rest, re.IGNORECASE):
+    if option := re.match(r"(option \w+(?:, (?:the|using|with|i\.e\.)|: (?:an?|the|we|use|using|with)\b| \()[^()]{4,60})", rest, re.IGNORECASE):
         return Draft(Category.DECISION, 0.7, subject="team", value=option[1])  # what the option is must be said with it
     made = _chosen(frame, rest) if values.concrete(values.short(rest)) else None
     return msgspec.structs.replace(made, confidence=0.7) if made else None

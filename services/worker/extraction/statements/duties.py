@@ -33,6 +33,8 @@ def promised(frame: Frame) -> Draft | None:
     if frame.verb == "have" and re.match(r"(?:yet|still) to \w", frame.rest):
         return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
     due = vocabulary.WHEN_DUE.search(f"{frame.before} {frame.rest}")
+    if "should" in frame.auxiliaries and frame.who is not Who.NONE and not frame.copula:
+        return _proposed(frame)
     obliged = (frame.verb in {"need", "have", "get", "got"} and frame.rest.startswith("to ")) or "must" in frame.auxiliaries
     if obliged and frame.who is not Who.NONE and not frame.past:
         what = frame.rest if "must" not in frame.auxiliaries else f"to {frame.verb} {frame.rest}"
@@ -41,6 +43,7 @@ def promised(frame: Frame) -> Draft | None:
             not due
             and verb in vocabulary.CONSTRAINT_VERBS
             and frame.who is Who.WE
+            and not _TALKED_ABOUT.search(what)
             and not re.match(r"to (?:use|run|be|work|go|have) (?:this|that|it|the (?:test|script|code))", what)
         ):
             return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
@@ -49,6 +52,27 @@ def promised(frame: Frame) -> Draft | None:
         if frame.who is Who.WE and "must" in frame.auxiliaries and not re.search(r"\b(?:this|that|these|those)\b", what):
             return Draft(Category.CONSTRAINT, 0.85, subject="team", attribute="must", value=values.long(what.removeprefix("to ")))
     return None
+
+
+_TALKED_ABOUT = re.compile(
+    r"\b(?:on|about|into|with|through|over|at) (?:this|that|it|these|those)$|^to go (?:deeper|further|back|over|through|ahead|into|on)\b",
+    re.IGNORECASE,
+)
+"""What is to be done in the conversation itself."""
+_SOON = re.compile(r"\b(?:next|this) (?:sprint|week|month|quarter|release|iteration|cycle)$|\bby (?:the )?(?:end of|next) \w+", re.IGNORECASE)
+_WORK = frozenset(
+    {"refactor", "rewrite", "migrate", "upgrade", "replace", "remove", "clean", "rotate", "document", "test", "update", "renew", "archive", "split"}
+    | {"extract", "automate", "fix", "review", "audit", "schedule", "hire", "order", "book", "pay", "send", "add", "write", "deprecate", "port"}
+)
+
+
+def _proposed(frame: Frame) -> Draft | None:
+    """Such as "We should refactor the billing module next sprint"; without a time and a work of its own it is an opinion."""
+    due = _SOON.search(frame.rest)
+    what = frame.rest[: due.start()] if due else ""
+    if frame.negated or frame.verb not in _WORK or not what or drafts.empty(values.short(what)) or re.search(r"\b(?:this|that|it)\b", what):
+        return None
+    return Draft(Category.TODO, 0.7, subject=drafts.subject_of(frame))
 
 
 _HANDLED = (
@@ -63,11 +87,24 @@ _FORBIDDEN_TO_YOU = re.compile(
 _IT_NEEDS = re.compile(r"to (?:run on|work (?:on|offline|without)|fit (?:in|into|on|within))\b", re.IGNORECASE)
 
 
+_MEASURED_THING = re.compile(r"(?:the|our|each|every|all|any) (?:[\w-]+ )?(?:pages?|quer(?:y|ies))$", re.IGNORECASE)
+_MEASURE = re.compile(
+    rf"\b(?:under|within|below|(?:less|faster|fewer|no more) than|at most) (?:an? )?{vocabulary.SMALL_NUMBERS}[\d.,]* ?"
+    r"(?:ms|milliseconds?|s|sec|seconds?|min|minutes?|hours?|[kmgt]i?b)\b",
+    re.IGNORECASE,
+)
+
+
 def _laid_down(frame: Frame) -> Draft | None:
-    """What "you must not" do, and where "it needs to" run: said to the assistant, but of the project."""
+    """What "you must not" do, where "it needs to" run, how fast "the page" must be: said to the assistant, but of the project."""
     if frame.past or frame.perfect:
         return None
+    if _MEASURED_THING.match(frame.subject) and "must" in frame.auxiliaries and _MEASURE.search(frame.rest):
+        must = values.long(f"{frame.said} {frame.rest}")
+        return Draft(Category.CONSTRAINT, 0.8, drafts.subject_of(frame), "must", must, polarity=not frame.negated)
     who = frame.subject.lower()
+    if who in {"nobody", "no one"} and {"may", "must"} & set(frame.auxiliaries) and frame.verb in _FORBIDDEN_TO_ALL and not drafts.empty(frame.rest):
+        return Draft(Category.CONSTRAINT, 0.8, "anybody", "must", values.long(f"{frame.said} {frame.rest}"), polarity=False)
     if (
         who == "you"
         and "must" in frame.auxiliaries
@@ -81,10 +118,17 @@ def _laid_down(frame: Frame) -> Draft | None:
     return None
 
 
+_UNACCEPTABLE = re.compile(
+    r"(?:acceptable|tolerable|an option) (?:during|between|outside|in (?:prod|production)|on (?:week(?:end|day)s|\w+days))\b", re.IGNORECASE
+)
+
+
 def constrained(frame: Frame) -> Draft | None:
     """Such as "We can't use GPL code", "all endpoints must be authenticated", "deploys are not allowed on Fridays"."""
     if frame.who in {Who.OTHER, Who.NONE} or (frame.who is Who.THING and drafts.TASK_NOUN.match(frame.subject)) or frame.past or frame.perfect:
         return _laid_down(frame)
+    if frame.subject.lower() == "everything" and frame.rest == "to work":
+        return None
     if "must" in frame.auxiliaries and frame.copula and frame.rest.split(" ")[0].lower() in vocabulary.TRANSIENT_STATES - {"in", "on", "at"}:
         return None  # "the server must be down" guesses
     subject = drafts.subject_of(frame)
@@ -103,6 +147,7 @@ def constrained(frame: Frame) -> Draft | None:
         "must" in frame.auxiliaries
         or ("should" in frame.auxiliaries and (strict or (frame.negated and frame.who is Who.WE)))
         or ("may" in frame.auxiliaries and frame.negated and frame.passive)
+        or (frame.subject.lower() == "nothing" and {"may", "must"} & set(frame.auxiliaries) and frame.verb in _FORBIDDEN_TO_ALL)
         or (frame.subject.lower().startswith("no ") and ("may" in frame.auxiliaries or frame.verb in _FORBIDDEN_TO_ALL))
     )
     obliged = frame.verb in {"have", "need"} and frame.rest.startswith("to ") and frame.who in {Who.OUR, Who.THING, Who.MY} and not frame.negated
@@ -111,7 +156,8 @@ def constrained(frame: Frame) -> Draft | None:
             r"to (?:(?:"
             + "|".join(sorted(vocabulary.CONSTRAINT_VERBS - {"be", "have"}))
             + r")\b|(?:fit|cope|handle|boot|start|respond|finish|load|survive|tolerate)\b.*\d ?(?:[kmgt]i?b|bytes|ms|s|sec\w*"
-            r"|min\w*|hours?|%|rps|qps|users|requests)\b|be (?:under|below|above|at least|at most|within|no more|backwards?|compatible))",
+            r"|min\w*|hours?|%|rps|qps|users|requests)\b|be (?:under|below|above|at least|at most|within|no more|backwards?|compatible"
+            r"|[\w-]+[ -]compliant))",
             frame.rest,
             re.IGNORECASE,
         )
@@ -138,17 +184,19 @@ def constrained(frame: Frame) -> Draft | None:
         must = values.long(frame.rest if frame.verb in {"have", "get"} else verb_phrase)
         return Draft(Category.CONSTRAINT, 0.8, subject=subject, attribute="must", value=must)
     if modal or obliged or forbidden:
-        none = subject.lower().startswith("no ")
+        none = subject.lower().startswith("no ") or subject.lower() == "nothing"
         return Draft(
             Category.CONSTRAINT,
             0.85,
-            subject=subject[3:] if none else subject,
+            subject="anything" if subject.lower() == "nothing" else subject[3:] if none else subject,
             attribute="must" if not forbidden else "can",
             value=values.long(frame.rest.removeprefix("to ") if obliged else verb_phrase),
             polarity=not frame.negated and not none,
         )
     if frame.passive and frame.verb in vocabulary.RULED and (frame.rest or frame.negated or frame.verb not in {"require", "support", "limit", "cap"}):
         return Draft(Category.CONSTRAINT, 0.85, subject=subject, attribute=frame.verb, value=values.long(frame.rest), polarity=not frame.negated)
+    if frame.copula and frame.negated and _UNACCEPTABLE.match(frame.rest) and not re.match(r"(?:the|this|that|these|those)\b", frame.subject, re.I):
+        return Draft(Category.CONSTRAINT, 0.75, subject=subject, attribute="must", value=values.long(frame.rest), polarity=False)
     if frame.copula and re.match(
         r"(?:not )?(?:allowed|permitted|forbidden|required|mandatory|off[- ]limits|limited|capped|banned|prohibited|read-only)\b", frame.rest
     ):

@@ -17,6 +17,7 @@ _MY_NAME = re.compile(
     re.IGNORECASE,
 )
 _HERE = re.compile(rf"^(?P<name>{_CAPITAL}) here$")
+_OF_LATE = re.compile(r"[\s,]+(?:now|nowadays|these days|again|officially)$", re.IGNORECASE)
 _GREETING = re.compile(r"^(?:hi|hey|hello|hiya|good (?:morning|evening|afternoon)|greetings)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:btw|by the way|nice to meet you|pleased to meet you)\b", re.IGNORECASE)
 
@@ -40,6 +41,7 @@ def introduced(text: str, said: str, ordinary: Container[str]) -> Draft | None:
 
     ordinary: words of the language, lower case. In lower case a word after "i'm" is a name only if it is no word and somebody greets with it.
     """
+    text = _OF_LATE.sub("", text)
     if match := _MY_NAME.match(text):
         first = match["name"].split()[0].lower()
         return None if first in _NO_NAME or re.search(r"(?:ing|lled|nown)$", first) else _name(match["name"])

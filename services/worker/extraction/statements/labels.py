@@ -35,6 +35,14 @@ _PART = re.compile(
     r"|database)|analytics|docs))\s*:\s+(?P<value>\S.*)$",
     re.IGNORECASE,
 )
+_SETTLED = re.compile(r"^(?:it|that)(?:'s| is)(?: now| all)? (?:decided|settled|agreed|final)\s*:\s+(?P<value>\S+ \S.*)$", re.IGNORECASE)
+_CHORE = re.compile(
+    r"^(?:i|we)(?:'ve| have)? (?:still )?(?:need to|gotta|have to|got to|must|should) (?:add|write) (?:(?:some|more|the|missing|unit|integration"
+    r"|regression|end-to-end|e2e|api)[ ])*(?:tests|docs|documentation|docstrings|logging|monitoring|metrics|alerts|alerting|tracing|error handling"
+    r"|retries|retry logic|type hints) (?:to|for) (?:the|our|my) (?!following\b|above\b|next\b)\w",
+    re.IGNORECASE,
+)
+"""Upkeep of a named part of the project, which nobody orders in these words."""
 _ERRAND = re.compile(
     r"^(?:i|we)(?:'ve| have)? (?:still )?(?:need to|gotta|have to|got to|must|should really) (?P<what>(?:"
     r"(?:renew|book|buy|pay|cancel|submit|order|pick up|return|water|feed|schedule|file|hand in|mail|post|print|sign|extend|collect|visit) my"
@@ -63,6 +71,10 @@ def labelled(text: str) -> Draft | None:
         return Draft(Category.PERSONAL_INFO, 0.85, attribute="name", value=name[1], functional=True)
     if errand := _ERRAND.match(text):
         return Draft(Category.TODO, 0.75, value=values.long(errand["what"]))
+    if _CHORE.match(text) and not re.search(r"\b(?:this|that|these|those)\b", text):
+        return Draft(Category.TODO, 0.7, subject="team" if text[:2].lower() == "we" else "user")
+    if settled := _SETTLED.match(text):
+        return None if drafts.empty(settled["value"]) else Draft(Category.DECISION, 0.85, subject="team", value=values.long(settled["value"]))
     if (part := _PART.match(text)) and all(_is_tool(each) for each in values.items(part["value"])):
         return Draft(Category.TECHNICAL_CHOICE, 0.8, "team", values.noun_phrase(part["key"]), part["value"].strip(), functional=True)
     match = _LABEL.match(text)

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import places, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import drafts
 from services.worker.extraction.statements.drafts import Draft
@@ -83,7 +83,11 @@ def likes(frame: Frame) -> Draft | None:
             r"(?:(?:more of|definitely|really|not) )?an? ([\w /-]+?) (?:person|guy|girl|fan|lover|enthusiast|nerd|user|addict)\b", frame.rest
         )
     ):
-        return _liked(subject, match[1], drafts.polarity(frame)) if match[1] not in {"normal", "new", "regular", "nice", "different", "bad"} else None
+        return (
+            _liked(subject, match[1], drafts.polarity(frame))
+            if match[1] not in {"big", "huge", "great", "normal", "new", "regular", "nice", "different", "bad"}
+            else None
+        )
     if frame.verb in {"stand", "bear"} and "can" in frame.auxiliaries and frame.negated:
         return _liked(subject, frame.rest, False)
     if frame.past or frame.progressive:
@@ -160,6 +164,19 @@ def employer_beside(draft: Draft, text: str) -> Draft | None:
     return Draft(Category.PERSONAL_INFO, 0.8, attribute="employer", value=match["org"], functional=True)
 
 
+_FROM = re.compile(
+    r"^(?:I'm|I am|im|i'm) (?:an? |the )?[\w\s/-]+? (?:originally )?from (?P<place>[A-ZÀ-Þ][\w'’-]*(?:,? [A-ZÀ-Þ][\w'’-]*){0,3})$", re.IGNORECASE
+)
+
+
+def origin_beside(draft: Draft, text: str) -> Draft | None:
+    """The origin in "I'm a data engineer from Gdansk"."""
+    match = _FROM.match(text) if draft.attribute in {"role", "is"} and draft.subject == "user" and draft.polarity else None
+    if match is None or not match["place"][:1].isupper() or not places.known(match["place"]):
+        return None
+    return Draft(Category.PERSONAL_INFO, 0.8, attribute="origin", value=match["place"], functional=True)
+
+
 def _opposite(value: str) -> str:
     """What who changed to "dark mode" liked until then; "" if that can't be told."""
     first, _, rest = value.partition(" ")
@@ -191,13 +208,28 @@ def _preferred(subject: str, frame: Frame) -> Draft | None:
     over = len(other.split()) <= 4 and _NEW_MIND.search(
         " ".join((*frame.adverbs, frame.text))
     )  # to like one thing better is not to give up the other
+    if not over and (choice := _choice(value, other)):
+        return Draft(Category.PREFERENCE, 0.9, subject=subject, attribute=choice, value=value, functional=True)
     return Draft(Category.PREFERENCE, 0.9, subject=subject, attribute="prefers", value=value, replaces=other if over else "")
+
+
+def _choice(value: str, other: str) -> str:
+    """ "coffee or tea" of either preferred to the other, so that only the reverse takes its place; "" of what excludes each other anyway."""
+    pair = sorted((value.lower(), other.lower()))
+    plain = other and all(len(each.split()) <= 2 and each.split()[0] not in _OPPOSITES for each in pair)
+    return " or ".join(pair) if plain else ""
 
 
 _ALL_LIKE_THIS = re.compile(
     r"(?:all|every|any) (?!the\b|of\b|(?:rows|items|elements|values|files|records|lines|columns)\b)\w+(?: \w+)?"
     r" (?:in|as|with|to be|written|formatted|named)\b",
     re.IGNORECASE,
+)
+
+
+_MANNER = re.compile(
+    r"you to (?:(?:keep|make) (?:your |all |all your |the )?(?:answers|replies|responses|explanations|summaries|commit messages|code comments)\b"
+    r"|(?:answer|reply|respond) (?:in [A-Z]|briefly|concisely|shortly))"
 )
 
 
@@ -213,6 +245,8 @@ def wanted(frame: Frame) -> Draft | None:
         return Draft(Category.PREFERENCE, 0.7, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
     if _ALL_LIKE_THIS.match(frame.rest):
         return Draft(Category.PREFERENCE, 0.75, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
+    if _MANNER.match(frame.rest):
+        return Draft(Category.PREFERENCE, 0.8, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
     if re.match(r"you to (?:always|never)\b|.*\bto always\b", frame.rest, re.I):
         return Draft(Category.PREFERENCE, 0.8, attribute="wants", value=values.long(frame.rest))
     return None

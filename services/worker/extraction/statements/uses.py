@@ -49,6 +49,8 @@ def _slot(draft: Draft, value: str, kind: str) -> Draft:
     return msgspec.structs.replace(made, attribute=kind) if kind else made
 
 
+_ACQUAINTANCES = frozenset({"friend", "friends", "neighbor", "neighbour", "roommate", "flatmate"})
+"""Whose tools are neither one's own nor the project's."""
 _TESTED = re.compile(r"^(?:our |all |the )?(?:\w+ )?tests$", re.IGNORECASE)
 _FILE_OR_VERSION = re.compile(
     r"\S+\.(?:py|jsx?|tsx?|go|rs|rb|java|kt|c|h|cpp|cs|php|html?|css|json|ya?ml|toml|md|txt|sh|sql)$|(?:the"
@@ -116,7 +118,7 @@ def _use_of(frame: Frame, rest: str) -> Draft | None:
     if (
         frame.who is Who.NONE
         or (frame.who is Who.THING and not _TESTED.match(frame.subject) and (drafts.TASK_NOUN.match(frame.subject) or not durable_thing(frame)))
-        or (frame.who is Who.MY and drafts.head(frame.subject) in vocabulary.JUNK_NOUNS)
+        or (frame.who is Who.MY and drafts.head(frame.subject) in vocabulary.JUNK_NOUNS | _ACQUAINTANCES)
     ):
         return None
     value, other = values.contrast(rest)
@@ -130,7 +132,7 @@ def _use_of(frame: Frame, rest: str) -> Draft | None:
     passing = frame.progressive and frame.who is Who.I and not values.concrete(value) and not vocabulary.PERSONAL_TOOLS.match(value)
     if passing or drafts.junk_head(value):
         return None
-    attribute = "deployment" if frame.verb in {"deploy", "host"} else "uses"
+    attribute = "deployment" if frame.verb in {"deploy", "host"} else "language" if _written_in(frame, value) else "uses"
     special = bool({"also", "sometimes", "both"} & set(frame.adverbs)) or bool(
         re.search(r"\b(?:for|as|in|too|sometimes)\b(?! production\b| staging\b| prod\b| dev\b| \d)", rest.partition(value)[2])
     )
@@ -140,7 +142,7 @@ def _use_of(frame: Frame, rest: str) -> Draft | None:
         msgspec.structs.replace(
             draft,
             attribute=attribute,
-            functional=attribute == "deployment",
+            functional=attribute != "uses",
             several=draft.several and attribute == "uses",
             special=special,
             changed=newly and not tools.versioned(value),
@@ -148,6 +150,10 @@ def _use_of(frame: Frame, rest: str) -> Draft | None:
         if draft
         else None
     )
+
+
+def _written_in(frame: Frame, value: str) -> bool:
+    return frame.passive and frame.verb in {"write", "code", "implement"} and frame.rest.startswith("in ") and tools.language(value)
 
 
 def durable_thing(frame: Frame) -> bool:
