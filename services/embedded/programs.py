@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -96,16 +97,10 @@ def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
     from services.core.adapters import heartbeat, redis_client
 
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
-    fresh = False
+    since = time.time()
 
     def ready() -> bool:
-        nonlocal fresh
-        if not fresh:  # a sign of life of an earlier run says nothing
-            with redis_client.translated():
-                client.delete("brb:alive:worker")
-            fresh = True
-            return False
-        heartbeat.check("worker", client)
+        heartbeat.check("worker", client, since)
         return True
 
     return ready

@@ -1,5 +1,6 @@
 """Signs of life of the queue consumers: a key that a consumer's own event loop keeps fresh, so that one that hangs is seen."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ def keeper(service: str, client: redis.Redis) -> Callable[[Any], None]:
     def beat() -> None:
         try:
             with translated():
-                client.set(f"brb:alive:{service}", "", ex=_LIFETIME_SECONDS)
+                client.set(f"brb:alive:{service}", time.time(), ex=_LIFETIME_SECONDS)
         except errors.Unavailable:
             pass  # the next beat may pass; until then the service counts as down, which it is
 
@@ -29,8 +30,9 @@ def keeper(service: str, client: redis.Redis) -> Callable[[Any], None]:
     return ready
 
 
-def check(service: str, client: redis.Redis) -> None:
-    """A ping for `core.health`."""
+def check(service: str, client: redis.Redis, since: float = 0.0) -> None:
+    """A ping for `core.health`. since: an older sign of life (epoch seconds) is one of an earlier process."""
     with translated():
-        if not client.exists(f"brb:alive:{service}"):
+        beat: Any = client.get(f"brb:alive:{service}")
+        if beat is None or float(beat or 0) < since:
             raise errors.Unavailable(service, f"no sign of life for {_LIFETIME_SECONDS} seconds; it is started again if it ended, its log says why")
