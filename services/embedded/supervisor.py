@@ -106,7 +106,7 @@ def up_detached(settings: config.Settings, *, say: Say) -> State:
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**_environment(settings), "BRB_HOST": settings.host, "BRB_PORT": str(settings.port)},
+            env={**config.child_environment(settings), "BRB_HOST": settings.host, "BRB_PORT": str(settings.port)},
         )
     shown = 0
     while process.poll() is None:
@@ -191,7 +191,7 @@ class _Supervisor:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={**_environment(self._settings), "PROMETHEUS_MULTIPROC_DIR": str(self._settings.metrics_dir)},
+                env={**config.child_environment(self._settings), "PROMETHEUS_MULTIPROC_DIR": str(self._settings.metrics_dir)},
             )
         self._since[program.name] = time.monotonic()
         self._write_state(ready=False)
@@ -252,11 +252,6 @@ def _is_ready(program: programs.Program) -> bool:
         raise
     except Exception:  # whatever its client raises while it isn't up yet
         return False
-
-
-def _environment(settings: config.Settings) -> dict[str, str]:
-    """Children read the same settings; the data folder is made absolute, and nothing may try to reach a model hub."""
-    return config.child_environment(settings)
 
 
 def _prepare_folders(settings: config.Settings) -> None:
