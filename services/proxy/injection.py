@@ -18,7 +18,7 @@ from services.core import errors, models, ports, redaction, telemetry
 from services.core.recall import engine
 from services.proxy import framing, learning, relay
 from services.proxy.parts import Parts
-from services.proxy.wire import anthropic, splice, sse
+from services.proxy.wire import calls, splice
 
 _T = TypeVar("_T")
 _log = structlog.get_logger()
@@ -41,7 +41,7 @@ class Injected(relay.Prepared, frozen=True):
     entry: ports.Entry | None = None
 
 
-def keys_of(turn: anthropic.Turn) -> tuple[str, ...]:
+def keys_of(turn: calls.Turn) -> tuple[str, ...]:
     """Where to look a turn up, best first: its session's key; the one bound to the reply, which tells conversations that begin alike apart;
     the plain one."""
     *session, plain = turn.keys
@@ -53,14 +53,14 @@ def replied(key: str, reply: str) -> str:
     return hashlib.sha256(f"{key}\0{' '.join(reply.split())}".encode(errors="surrogatepass")).hexdigest()
 
 
-def turn_id(call: anthropic.Call, entry: ports.Entry | None) -> str:
+def turn_id(call: calls.Call, entry: ports.Entry | None) -> str:
     """The id of the new turn: that of the entry it repeats; else its own. Without a session each conversation's turns are others, however alike."""
     if entry is not None and entry.turn:
         return entry.turn
     return call.turn_id if call.session else uuid.uuid4().hex
 
 
-def replay(call: anthropic.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
+def replay(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
     """What was inserted at the turns that are not new."""
     found = {turn.spot: entry for turn in call.old_turns if (entry := _first(keys_of(turn), ledger)) is not None}
     return Replay(
@@ -69,7 +69,7 @@ def replay(call: anthropic.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
     )
 
 
-def reusable(call: anthropic.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:
+def reusable(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:
     """The entry of the new turn if this call repeats it: a retry or a rewind must send the same bytes again.
 
     Within one session the same conversation is the same turn. Without a session, a conversation that begins with the same words is told
@@ -101,7 +101,7 @@ class Injection:
         for pool in (self._recalls, self._ledger_calls):
             pool.shutdown(wait=False, cancel_futures=True)
 
-    async def before(self, call: anthropic.Call) -> Injected:
+    async def before(self, call: calls.Call) -> Injected:
         deadline = time.monotonic() + self._parts.settings.recall_deadline_ms / 1000
         keys = [key for turn in call.turns for key in keys_of(turn)]
         if not keys:
@@ -123,7 +123,7 @@ class Injection:
             _outcome("repeated")
         return _injected(call, old, entry)
 
-    async def _new_entry(self, call: anthropic.Call, shown: frozenset[str], deadline: float) -> ports.Entry | None:
+    async def _new_entry(self, call: calls.Call, shown: frozenset[str], deadline: float) -> ports.Entry | None:
         """Recall and record. None: too late, or something failed; then nothing is inserted, since it could not be replayed."""
         turn = call.new_turn
         assert turn is not None  # noqa: S101 - the caller looked
@@ -144,7 +144,7 @@ class Injection:
             telemetry.INJECTED_TOKENS.observe(framed.tokens)
         return entry
 
-    def _recall(self, call: anthropic.Call, words: str, shown: frozenset[str], deadline: float) -> framing.Framed | None:
+    def _recall(self, call: calls.Call, words: str, shown: frozenset[str], deadline: float) -> framing.Framed | None:
         parts = self._parts
         projects = frozenset({call.project}) if call.project else frozenset()
         found = engine.recall(
@@ -161,13 +161,13 @@ class Injection:
         redact = _counted(redaction.Redactor())
         return framing.block(found.ranked, now=parts.clock(), redact=lambda text: redact([text])[0], max_tokens=parts.settings.max_memory_tokens)
 
-    async def after(self, prepared: relay.Prepared, answer: sse.Answer) -> None:
+    async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
         if not answer.complete or not isinstance(prepared, Injected) or prepared.call.new_turn is None:
             return
         await asyncio.get_running_loop().run_in_executor(self._recorder, self._record, prepared, answer)
 
-    def _record(self, prepared: Injected, answer: sse.Answer) -> None:
+    def _record(self, prepared: Injected, answer: calls.Answer) -> None:
         found = learning.jobs(prepared.call, answer, prepared.entry, _counted(redaction.Redactor()), self._parts.clock())
         if found:
             self._parts.enqueue(found)
@@ -185,7 +185,7 @@ async def _within(deadline: float, pool: ThreadPoolExecutor, do: Callable[[], _T
     return await asyncio.wait_for(future, max(0.0, deadline - time.monotonic()))
 
 
-def _injected(call: anthropic.Call, old: Replay, entry: ports.Entry | None) -> Injected:
+def _injected(call: calls.Call, old: Replay, entry: ports.Entry | None) -> Injected:
     turn = call.new_turn
     assert turn is not None  # noqa: S101 - the caller looked
     fresh = {turn.spot: entry.block} if entry is not None and entry.block else {}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from services.core import messages, ports
-from services.proxy.wire import anthropic, sse
+from services.proxy.wire import calls
 
 MAX_WORDS_CHARS = 20_000
 _READ_CHARS = 2 * MAX_WORDS_CHARS  # of a longer text the rest is not even redacted: it takes seconds for a pasted megabyte
@@ -15,13 +15,13 @@ Redact = Callable[[Sequence[str]], list[str]]
 """All texts of a turn at once: what one of them gives away is hidden in the others, too."""
 
 
-def jobs(call: anthropic.Call, answer: sse.Answer, entry: ports.Entry | None, redact: Redact, now: float) -> list[messages.Job]:
+def jobs(call: calls.Call, answer: calls.Answer, entry: ports.Entry | None, redact: Redact, now: float) -> list[messages.Job]:
     """What an answered new turn leads to: learning from it, and noting which memories it was told of (`entry`, if it was recalled for)."""
     found = (learn_turn(call, answer, redact), touch(call, answer, entry, now))
     return [job for job in found if job is not None]
 
 
-def learn_turn(call: anthropic.Call, answer: sse.Answer, redact: Redact) -> messages.Job | None:
+def learn_turn(call: calls.Call, answer: calls.Answer, redact: Redact) -> messages.Job | None:
     """The job that learns from a completely answered human turn; None if there is nothing to learn from.
 
     Texts are redacted before they are cut to size: half a secret would pass for something else. Blocking: long words take their time.
@@ -45,7 +45,7 @@ def learn_turn(call: anthropic.Call, answer: sse.Answer, redact: Redact) -> mess
     )
 
 
-def touch(call: anthropic.Call, answer: sse.Answer, entry: ports.Entry | None, now: float) -> messages.Job | None:
+def touch(call: calls.Call, answer: calls.Answer, entry: ports.Entry | None, now: float) -> messages.Job | None:
     """The job that notes which memories an answered new turn was told of; None if none were."""
     if call.new_turn is None or not answer.complete or entry is None or not entry.memories:
         return None

@@ -20,7 +20,7 @@ from yarl import URL
 
 from services.core import config, models, telemetry
 from services.proxy import access
-from services.proxy.wire import anthropic, headers, splice, sse
+from services.proxy.wire import anthropic, calls, headers, routes, splice, sse
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ class Prepared(msgspec.Struct, frozen=True):
     blocks: texts to insert, by the spot of their turn. headers: added to the answer, lower-case names.
     """
 
-    call: anthropic.Call
+    call: calls.Call
     blocks: Mapping[splice.Spot, str] = {}
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -50,10 +50,10 @@ class Prepared(msgspec.Struct, frozen=True):
 class Interceptor(Protocol):
     """Who changes calls. Asked for every readable `POST /v1/messages`; opaque calls are not shown."""
 
-    async def before(self, call: anthropic.Call) -> Prepared:
+    async def before(self, call: calls.Call) -> Prepared:
         """Decide within the recall deadline. Runs on the event loop; anything raised means "no change"."""
 
-    async def after(self, prepared: Prepared, answer: sse.Answer) -> None:
+    async def after(self, prepared: Prepared, answer: calls.Answer) -> None:
         """Told once, however the exchange ended (look at `answer.complete`), and finished even if the client leaves meanwhile.
 
         The client sees the end of a complete answer when this returns, so that what it has seen is recorded; but it won't wait for long.
@@ -123,8 +123,8 @@ class Relay:
         if scope["type"] == ScopeType.WEBSOCKET:
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
             return
-        route = anthropic.route(scope["method"], scope["raw_path"])
-        if route is anthropic.Route.PROBE:
+        route = routes.route(scope["method"], scope["raw_path"])
+        if route is routes.Route.PROBE:
             await _start(send, 204, [])
             await _finish(send)
             return
@@ -135,7 +135,7 @@ class Relay:
 class _Exchange:
     """One call and its answer."""
 
-    def __init__(self, relay: Relay, scope: HTTPScope, route: anthropic.Route, client: "_Client", send: Send) -> None:
+    def __init__(self, relay: Relay, scope: HTTPScope, route: routes.Route, client: "_Client", send: Send) -> None:
         self._relay = relay
         self._scope = scope
         self._route = route
@@ -178,7 +178,7 @@ class _Exchange:
                 return Outcome.CLIENT_CLOSED
             await self._refuse(error)
             return Outcome.UNREACHABLE
-        if self._route is anthropic.Route.MESSAGES:
+        if self._route is routes.Route.MESSAGES:
             telemetry.UPSTREAM_TTFB.observe(time.perf_counter() - sent)
         return await self._answer(response)
 
@@ -212,14 +212,14 @@ class _Exchange:
 
     def _principal(self) -> models.Principal | None:
         """Whose memories a call has to do with; None: nobody's."""
-        if self._route is not anthropic.Route.MESSAGES or access.refusal(headers.as_text(self._scope["headers"]), self._relay.settings):
+        if self._route is not routes.Route.MESSAGES or access.refusal(headers.as_text(self._scope["headers"]), self._relay.settings):
             return None
         return models.LOCAL
 
     async def _intercepted(self, body: bytes, principal: models.Principal) -> bytes:
         try:
             call = await _apart(len(body), lambda: anthropic.read(headers.as_text(self._scope["headers"]), body, principal, self._relay.clock()))
-            if call.kind is anthropic.Kind.OPAQUE:
+            if call.kind is calls.Kind.OPAQUE:
                 return body
             prepared = await self._relay.interceptor.before(call)
             changed = await _apart(len(body), lambda: splice.insert(body, prepared.blocks)) if prepared.blocks else body
@@ -330,8 +330,8 @@ class _Tee:
         else:
             self._chunks.clear()
 
-    def read(self) -> sse.Answer:
-        return sse.read(self._content_type, self._content_encoding, self._chunks) if self._chunks else sse.NONE
+    def read(self) -> calls.Answer:
+        return sse.read(self._content_type, self._content_encoding, self._chunks) if self._chunks else calls.NO_ANSWER
 
 
 async def _start(send: Send, status: int, raw_headers: list[tuple[bytes, bytes]]) -> None:

@@ -18,7 +18,7 @@ import structlog
 
 from services.core import config, telemetry
 from services.proxy import relay
-from services.proxy.wire import anthropic, sse
+from services.proxy.wire import calls
 from tests.support import upstream as up
 from tests.support.serving import serving
 
@@ -42,18 +42,18 @@ class Teller:
     """Tells every new turn the same, and keeps what it was shown."""
 
     def __init__(self) -> None:
-        self.calls: list[anthropic.Call] = []
-        self.answers: list[sse.Answer] = []
+        self.calls: list[calls.Call] = []
+        self.answers: list[calls.Answer] = []
         self.breaks = False
 
-    async def before(self, call: anthropic.Call) -> relay.Prepared:
+    async def before(self, call: calls.Call) -> relay.Prepared:
         self.calls.append(call)
         if self.breaks:
             raise RuntimeError("memory is broken")
         blocks = {call.new_turn.spot: BLOCK} if call.new_turn else {}
         return relay.Prepared(call, blocks, (("x-brb-memories", str(len(blocks))), ("x-brb-turn", call.turn_id)))
 
-    async def after(self, prepared: relay.Prepared, answer: sse.Answer) -> None:
+    async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         self.answers.append(answer)
         if self.breaks:
             raise RuntimeError("memory is broken")
@@ -69,12 +69,12 @@ class Switch:
     def __init__(self) -> None:
         self.teller = Teller()
 
-    async def before(self, call: anthropic.Call) -> Told:
+    async def before(self, call: calls.Call) -> Told:
         teller = self.teller
         prepared = await teller.before(call)
         return Told(call, prepared.blocks, prepared.headers, teller)
 
-    async def after(self, prepared: relay.Prepared, answer: sse.Answer) -> None:
+    async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         assert isinstance(prepared, Told)
         assert prepared.by
         await prepared.by.after(prepared, answer)

@@ -24,7 +24,7 @@ from services.proxy.app import create_app
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
 from services.proxy.relay import Interceptor, Prepared, Relay
-from services.proxy.wire import anthropic, sse
+from services.proxy.wire import calls
 
 _DIMENSION = 384
 _MEMORIES = (
@@ -39,10 +39,10 @@ _MEMORIES = (
 class Onlooker:
     """An interceptor that changes nothing."""
 
-    async def before(self, call: anthropic.Call) -> Prepared:
+    async def before(self, call: calls.Call) -> Prepared:
         return Prepared(call)
 
-    async def after(self, prepared: Prepared, answer: sse.Answer) -> None:
+    async def after(self, prepared: Prepared, answer: calls.Answer) -> None:
         return None
 
 

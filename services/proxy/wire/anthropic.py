@@ -8,13 +8,13 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import TypeVar
 
 import msgspec
 
 from services.core import models
 from services.proxy.wire import splice, words
+from services.proxy.wire.calls import Call, Kind, Turn, ledger_key
 
 _T = TypeVar("_T")
 
@@ -31,63 +31,6 @@ _SIDE_PROMPTS = re.compile(
     r"|Summarize this coding conversation in under"
 )
 _CHECK_TOKENS = 64  # the answer of a permission check, which quotes the conversation up to a marker and goes on behind it
-
-
-class Route(StrEnum):
-    MESSAGES = "messages"
-    COUNT_TOKENS = "count_tokens"
-    PROBE = "probe"
-    OTHER = "other"
-
-
-class Kind(StrEnum):
-    """What a call is. Only a human turn recalls and learns; blocks shown earlier are replayed in all kinds but the opaque."""
-
-    HUMAN = "human"  # the newest message is the person's
-    STEP = "step"  # the same turn goes on: tool results, or nothing new from the person
-    SIDE = "side"  # the client's own: titles, probes, checks, subagents, forks
-    OPAQUE = "opaque"  # can't be read or changed safely: forward as it came
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """A message of the person.
-
-    index: its place in `messages`. words: what the person said. keys: names of this turn in the ledger, the one bound to the session first
-    (if the client names one), then the one bound to the project, which survives resume and fork. spot: where its block goes.
-    """
-
-    index: int
-    words: str
-    keys: tuple[str, ...]
-    spot: splice.Spot
-    reply: str = ""
-
-
-class Call(msgspec.Struct, frozen=True):
-    """A request to `/v1/messages`, read once.
-
-    turns: the person's messages, oldest first. In a call of kind HUMAN the last one is the new turn; in others all are old.
-    turn_id: names the new turn (32 hex digits), by its words and session; without a session by the day, for whoever can't tell better. "" unless
-    HUMAN. answer: the assistant's text before the new turn.
-    session, project: "" if unknown. at: when it came (epoch seconds).
-    """
-
-    kind: Kind
-    principal: models.Principal
-    at: float
-    turns: tuple[Turn, ...] = ()
-    turn_id: str = ""
-    session: str = ""
-    project: str = ""
-    answer: str = ""
-
-    @property
-    def new_turn(self) -> Turn | None:
-        return self.turns[-1] if self.kind is Kind.HUMAN else None
-
-    @property
-    def old_turns(self) -> tuple[Turn, ...]:
-        return self.turns[:-1] if self.kind is Kind.HUMAN else self.turns
 
 
 class _Block(msgspec.Struct):
@@ -151,17 +94,6 @@ class _Request(msgspec.Struct):
 _REQUEST = msgspec.json.Decoder(_Request)
 
 
-def route(method: str, path: bytes) -> Route:
-    """What a request target (without its query) asks for. Only MESSAGES is ever read."""
-    if method == "HEAD" and path in (b"/", b"/api/hello"):
-        return Route.PROBE
-    if method == "POST" and path == b"/v1/messages":
-        return Route.MESSAGES
-    if path == b"/v1/messages/count_tokens":
-        return Route.COUNT_TOKENS
-    return Route.OTHER
-
-
 def read(headers: Mapping[str, str], body: bytes, principal: models.Principal, now: float) -> Call:
     """The call that a body makes, `headers` by lower-case name. Never raises: what can't be read safely is OPAQUE."""
     opaque = Call(Kind.OPAQUE, principal, now)
@@ -187,7 +119,7 @@ def read(headers: Mapping[str, str], body: bytes, principal: models.Principal, n
         principal=principal,
         at=now,
         turns=tuple(turns) if kind is Kind.HUMAN else tuple(turn for turn in turns if turn.index != newest or kind is Kind.STEP),
-        turn_id=_hash(principal, place if session else (_day(now), project), prefix)[:32] if kind is Kind.HUMAN else "",
+        turn_id=ledger_key(principal, place if session else (_day(now), project), prefix)[:32] if kind is Kind.HUMAN else "",
         session=session,
         project=project,
         answer=_last_answer(request.messages[:newest]),
@@ -251,7 +183,7 @@ def _turns(
         prefix = chain.hexdigest()
         spot = splice.spot(body, spans[index])
         if isinstance(spot, splice.Spot):
-            turns.append(Turn(index, said, tuple(_hash(principal, where, prefix) for where in places), spot, _reply(messages[index + 1 :])))
+            turns.append(Turn(index, said, tuple(ledger_key(principal, where, prefix) for where in places), spot, _reply(messages[index + 1 :])))
     return turns, prefix
 
 
@@ -275,11 +207,6 @@ def _identity(message: _Message, said: str) -> Iterator[bytes]:
             yield from (b"s" + hashlib.sha256(block.source).digest() for block in message.blocks if bytes(block.source) not in _RAW_NONE)
         if said:
             yield b"u" + said.encode()
-
-
-def _hash(principal: models.Principal, place: tuple[str, str], prefix: str) -> str:
-    """place: the session or day, and the project."""
-    return hashlib.sha256(msgspec.json.encode((principal.team, principal.user, *place, prefix))).hexdigest()
 
 
 def _day(now: float) -> str:

@@ -6,6 +6,7 @@ look like JSON are no trouble. What has no clear meaning (a second `messages`, `
 
 import re
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
@@ -29,12 +30,22 @@ class Span(NamedTuple):
     end: int
 
 
+class Form(StrEnum):
+    """How a text is put in."""
+
+    BLOCK = "block"  # as a block of type `text` behind one of a list
+    WRAPPED = "wrapped"  # a string becomes a list of two blocks of type `text`
+    INPUT = "input"  # as a block of type `input_text` behind one of a list
+    APPENDED = "appended"  # a string grows, for servers that take only strings
+
+
 class Spot(NamedTuple):
-    """Where one message takes a block: behind the string literal `body[start:end]` once that is wrapped, or, if both are equal, right there
-    behind the last block of its list. Offsets in bytes."""
+    """Where one message takes a text: behind `body[start:end]`, which is a string literal (WRAPPED, APPENDED) or empty (BLOCK, INPUT: right
+    behind a block of its list). Offsets in bytes."""
 
     start: int
     end: int
+    form: Form
 
 
 class LeaveAlone(msgspec.Struct, frozen=True):
@@ -62,26 +73,35 @@ def spot(body: bytes, message: Span) -> Spot | LeaveAlone:
             return LeaveAlone("not exactly one role and content")
         content = next(span for key, span in members if key == "content")
         if body[content.start] == _QUOTE:
-            return Spot(*content)
+            return Spot(*content, Form.WRAPPED)
         blocks = _items(body, content)
-        return Spot(blocks[-1].end, blocks[-1].end) if blocks else LeaveAlone("content is empty")
+        return Spot(blocks[-1].end, blocks[-1].end, Form.BLOCK) if blocks else LeaveAlone("content is empty")
     except (msgspec.DecodeError, RecursionError) as error:
         return LeaveAlone(f"not a message: {error}")
 
 
 def insert(body: bytes, blocks: Mapping[Spot, str]) -> bytes:
-    """The body with one text block at each spot (found in this very body)."""
+    """The body with one text at each spot (found in this very body)."""
     parts: list[bytes] = []
     position = 0
     for place in sorted(blocks):
-        block = b'{"type":"text","text":' + msgspec.json.encode(blocks[place]) + b"}"
-        if place.start == place.end:
-            parts += [body[position : place.end], b",", block]
-        else:
-            parts += [body[position : place.start], b'[{"type":"text","text":', body[place.start : place.end], b"},", block, b"]"]
+        parts += [body[position : place.start], _with_text(body[place.start : place.end], place.form, blocks[place])]
         position = place.end
     parts.append(body[position:])
     return b"".join(parts)
+
+
+def _with_text(before: bytes, form: Form, text: str) -> bytes:
+    literal = msgspec.json.encode(text)
+    match form:
+        case Form.BLOCK:
+            return b',{"type":"text","text":' + literal + b"}"
+        case Form.INPUT:
+            return b',{"type":"input_text","text":' + literal + b"}"
+        case Form.WRAPPED:
+            return b'[{"type":"text","text":' + before + b'},{"type":"text","text":' + literal + b"}]"
+        case Form.APPENDED:
+            return before[:-1] + b"\\n\\n" + literal[1:]
 
 
 def _members(body: bytes, whole: Span) -> Iterator[tuple[str, Span]]:

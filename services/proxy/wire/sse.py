@@ -7,29 +7,9 @@ import brotli  # type: ignore[import-untyped]
 import msgspec
 import zstandard
 
+from services.proxy.wire.calls import NO_ANSWER, Answer, Usage
+
 MAX_DECODED_BYTES = 67_108_864
-
-
-class Usage(msgspec.Struct, frozen=True):
-    """Tokens, as the upstream counts them."""
-
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    cache_read_input_tokens: int | None = 0
-    cache_creation_input_tokens: int | None = 0
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """An assistant's answer. `complete`: it came to its end without an error; nothing may be learnt from one that did not."""
-
-    complete: bool = False
-    text: str = ""
-    stop_reason: str = ""
-    message_id: str = ""
-    usage: Usage = Usage()
-
-
-NONE = Answer()
 
 
 class _Block(msgspec.Struct):
@@ -66,13 +46,13 @@ def read(content_type: str, content_encoding: str, chunks: Sequence[bytes]) -> A
     """The answer in the body of a 200, streamed or not. One that can't be decoded says nothing."""
     body = _decoded(b"".join(chunks), content_encoding)
     if body is None:
-        return NONE
+        return NO_ANSWER
     if content_type.lower().startswith("text/event-stream"):
         return _streamed(body)
     try:
         message = msgspec.json.decode(body, type=_Message)
     except (msgspec.DecodeError, RecursionError):
-        return NONE
+        return NO_ANSWER
     text = "\n".join(block.text for block in message.content if block.type == "text" and block.text)
     return Answer(message.type == "message", text, message.stop_reason or "", message.id or "", message.usage or Usage())
 

@@ -12,14 +12,14 @@ import pytest
 from services.core import errors, models, ports
 from services.proxy import injection
 from services.proxy.parts import Parts
-from services.proxy.wire import anthropic, sse
+from services.proxy.wire import anthropic, calls
 from tests.support import in_memory
 
 NOON = 1_800_000_000.0
-ANSWERED = sse.Answer(complete=True, text="Noted.")
+ANSWERED = calls.Answer(complete=True, text="Noted.")
 
 
-def said(*texts: str, session: str = "", project: str = "") -> anthropic.Call:
+def said(*texts: str, session: str = "", project: str = "") -> calls.Call:
     """A conversation of alternating texts, the person's first."""
     messages = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
     headers = {**({"x-claude-code-session-id": session} if session else {}), **({"x-brb-project": project} if project else {})}
@@ -33,7 +33,7 @@ def parts(tmp_path: Path) -> Parts:
     return given
 
 
-def before(parts: Parts, call: anthropic.Call) -> injection.Injected:
+def before(parts: Parts, call: calls.Call) -> injection.Injected:
     made = injection.Injection(parts)
     try:
         return asyncio.run(made.before(call))
@@ -41,7 +41,7 @@ def before(parts: Parts, call: anthropic.Call) -> injection.Injected:
         made.close()
 
 
-def finish(parts: Parts, prepared: injection.Injected, answer: sse.Answer = ANSWERED) -> None:
+def finish(parts: Parts, prepared: injection.Injected, answer: calls.Answer = ANSWERED) -> None:
     made = injection.Injection(parts)
     try:
         asyncio.run(made.after(prepared, answer))
@@ -94,7 +94,7 @@ def test_a_turn_that_got_nothing_gets_nothing_later(parts: Parts) -> None:
 
 def test_a_retry_gets_the_same_bytes_whatever_was_learnt_meanwhile(parts: Parts) -> None:
     first = before(parts, said("What database do we use?"))
-    finish(parts, first, sse.NONE)
+    finish(parts, first, calls.NO_ANSWER)
     in_memory.keep(parts, in_memory.memory("We also use Redis as a database"))
     assert before(parts, said("What database do we use?")).blocks == first.blocks
 
@@ -109,10 +109,10 @@ def test_a_new_conversation_with_the_same_words_is_recalled_for_anew(parts: Part
 
 def test_conversations_that_begin_alike_keep_what_each_was_told(parts: Parts) -> None:
     first = before(parts, said("What database do we use?"))
-    finish(parts, first, sse.Answer(complete=True, text="Postgres, I was told."))
+    finish(parts, first, calls.Answer(complete=True, text="Postgres, I was told."))
     in_memory.keep(parts, in_memory.memory("We also use Redis as a database"))
     other = before(parts, said("What database do we use?"))
-    finish(parts, other, sse.Answer(complete=True, text="Postgres and Redis."))
+    finish(parts, other, calls.Answer(complete=True, text="Postgres and Redis."))
     assert first.blocks != other.blocks
     for answer, told in (("Postgres, I was told.\n", first), ("Postgres and Redis.", other)):
         assert list(before(parts, said("What database do we use?", answer, "Thanks, bye")).blocks.values()) == list(told.blocks.values())
@@ -120,7 +120,7 @@ def test_conversations_that_begin_alike_keep_what_each_was_told(parts: Parts) ->
 
 def test_without_a_session_the_same_words_are_another_turn_once_they_were_answered(parts: Parts) -> None:
     first = before(parts, said("I prefer tabs"))
-    finish(parts, first, sse.NONE)
+    finish(parts, first, calls.NO_ANSWER)
     retried = before(parts, said("I prefer tabs"))
     assert retried.call.turn_id == first.call.turn_id
     finish(parts, retried)
@@ -220,8 +220,8 @@ def test_an_answered_turn_is_recorded_redacted_with_the_memories_it_was_told(par
     assert msgspec.json.encode(touch).count(in_memory.memory("We use Postgres 15 as our database").id.encode()) == 1
 
 
-@pytest.mark.parametrize("answer", [sse.NONE, sse.Answer(complete=False, text="half")])
-def test_a_cut_answer_teaches_nothing(parts: Parts, answer: sse.Answer) -> None:
+@pytest.mark.parametrize("answer", [calls.NO_ANSWER, calls.Answer(complete=False, text="half")])
+def test_a_cut_answer_teaches_nothing(parts: Parts, answer: calls.Answer) -> None:
     finish(parts, before(parts, said("I prefer tabs")), answer)
     assert sum(parts.book.pending().values()) == 0
 

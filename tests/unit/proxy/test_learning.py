@@ -5,13 +5,13 @@ import pytest
 
 from services.core import messages, models, ports, redaction
 from services.proxy import learning
-from services.proxy.wire import anthropic, sse
+from services.proxy.wire import anthropic, calls
 
-COMPLETE = sse.Answer(complete=True, text="Hi Leo")
+COMPLETE = calls.Answer(complete=True, text="Hi Leo")
 ENTRY = ports.Entry("block", ("m1", "m2"))
 
 
-def call(*texts: str) -> anthropic.Call:
+def call(*texts: str) -> calls.Call:
     """A conversation in which person and assistant take turns."""
     listed = [{"role": "assistant" if index % 2 else "user", "content": said} for index, said in enumerate(texts)]
     return anthropic.read({"x-brb-project": "shop"}, json.dumps({"messages": listed}).encode(), models.LOCAL, 5.0)
@@ -42,13 +42,13 @@ def test_an_answered_turn_is_learnt_with_what_was_said_before() -> None:
 @pytest.mark.parametrize(
     ("made", "answer"),
     [
-        (call("hi"), sse.NONE),
-        (call("hi"), sse.Answer(False, "cut")),
+        (call("hi"), calls.NO_ANSWER),
+        (call("hi"), calls.Answer(False, "cut")),
         (call("hi", "{"), COMPLETE),
         (anthropic.read({}, b"", models.LOCAL, 5.0), COMPLETE),
     ],
 )
-def test_nothing_is_learnt_from_an_incomplete_answer_or_no_turn(made: anthropic.Call, answer: sse.Answer) -> None:
+def test_nothing_is_learnt_from_an_incomplete_answer_or_no_turn(made: calls.Call, answer: calls.Answer) -> None:
     assert learning.jobs(made, answer, ENTRY, hide, 9.0) == []
 
 

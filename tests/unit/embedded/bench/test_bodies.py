@@ -5,7 +5,7 @@ import pytest
 
 from services.core import models
 from services.embedded.bench import bodies
-from services.proxy.wire import anthropic
+from services.proxy.wire import anthropic, calls
 
 
 @pytest.mark.parametrize("size", [77_000, 700_000])
@@ -21,7 +21,7 @@ def test_a_body_is_the_same_each_time() -> None:
 @pytest.mark.parametrize("size", [77_000, 700_000])
 def test_the_last_message_is_taken_for_a_new_turn_of_the_person(size: int) -> None:
     call = anthropic.read(bodies.headers("one"), bodies.body(size, stream=True), models.LOCAL, 0.0)
-    assert (call.kind, call.session, call.project) == (anthropic.Kind.HUMAN, "one", "/home/someone/billing")
+    assert (call.kind, call.session, call.project) == (calls.Kind.HUMAN, "one", "/home/someone/billing")
     assert call.new_turn is not None
     assert call.new_turn.words == bodies.QUESTION
     assert call.old_turns

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from services.core import models
-from services.proxy.wire import anthropic, splice
+from services.proxy.wire import anthropic, calls, routes, splice
 
 NOON = 1_800_000_000.0
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -41,12 +41,12 @@ def result(name: str, content: Any = "ok", **more: Any) -> dict[str, Any]:
 
 def read(
     *messages: Any, headers: dict[str, str] | None = None, principal: models.Principal = models.LOCAL, now: float = NOON, **body: Any
-) -> anthropic.Call:
+) -> calls.Call:
     raw = json.dumps({"model": "m", "max_tokens": 100, "messages": list(messages), **body}).encode()
     return anthropic.read(headers or {}, raw, principal, now)
 
 
-def main(*messages: Any, **more: Any) -> anthropic.Call:
+def main(*messages: Any, **more: Any) -> calls.Call:
     return read(*messages, **{"headers": CLAUDE_CODE, "tools": TOOLS, "stream": True, "max_tokens": 32000, **more})
 
 
@@ -64,7 +64,7 @@ def main(*messages: Any, **more: Any) -> anthropic.Call:
     ],
 )
 def test_only_posted_messages_are_read(method: str, path: bytes, route: str) -> None:
-    assert anthropic.route(method, path) == route
+    assert routes.route(method, path) == route
 
 
 HUMAN = {
@@ -89,8 +89,8 @@ HUMAN = {
 
 
 @pytest.mark.parametrize("call", HUMAN.values(), ids=HUMAN)
-def test_a_person_who_speaks_takes_a_turn(call: anthropic.Call) -> None:
-    assert call.kind is anthropic.Kind.HUMAN
+def test_a_person_who_speaks_takes_a_turn(call: calls.Call) -> None:
+    assert call.kind is calls.Kind.HUMAN
     assert call.new_turn is not None
     assert call.new_turn.words == "my name is Leo"
     assert len(call.turn_id) == 32
@@ -125,7 +125,7 @@ NOT_HUMAN = {
 
 
 @pytest.mark.parametrize(("call", "kind"), NOT_HUMAN.values(), ids=NOT_HUMAN)
-def test_a_call_of_the_client_itself_is_no_turn(call: anthropic.Call, kind: str) -> None:
+def test_a_call_of_the_client_itself_is_no_turn(call: calls.Call, kind: str) -> None:
     assert call.kind == kind
     assert call.new_turn is None
     assert call.turn_id == ""
@@ -136,12 +136,12 @@ def test_a_call_of_the_client_itself_is_no_turn(call: anthropic.Call, kind: str)
 )
 def test_what_cannot_be_read_is_opaque(body: bytes) -> None:
     """headroom PR#3134: a lone surrogate in a tool result became a 500."""
-    assert anthropic.read({}, body, models.LOCAL, NOON) == anthropic.Call(anthropic.Kind.OPAQUE, models.LOCAL, NOON)
+    assert anthropic.read({}, body, models.LOCAL, NOON) == calls.Call(calls.Kind.OPAQUE, models.LOCAL, NOON)
 
 
 def test_a_new_turn_that_takes_no_block_is_opaque() -> None:
     raw = b'{"messages":[{"role":"user","role":"user","content":"hi"}]}'
-    assert anthropic.read({}, raw, models.LOCAL, NOON).kind is anthropic.Kind.OPAQUE
+    assert anthropic.read({}, raw, models.LOCAL, NOON).kind is calls.Kind.OPAQUE
 
 
 # One conversation in the spellings that it takes from call to call.
@@ -189,7 +189,7 @@ def test_a_turn_keeps_its_keys_however_the_client_spells_it_later(first: Any, an
         main(*TALK, user(text("next!", **MARK))),
     ],
 )
-def test_another_prefix_or_principal_has_other_keys(other: anthropic.Call) -> None:
+def test_another_prefix_or_principal_has_other_keys(other: calls.Call) -> None:
     """meho PR#1813: a key crossed principals."""
     this = main(*TALK, NEXT)
     assert other.new_turn is not None
@@ -262,7 +262,7 @@ def test_the_session_comes_from_the_header_or_from_the_user_id(headers: dict[str
         (read(plain("hi")), ""),
     ],
 )
-def test_the_project_is_what_the_client_states_never_what_the_person_says(call: anthropic.Call, project: str) -> None:
+def test_the_project_is_what_the_client_states_never_what_the_person_says(call: calls.Call, project: str) -> None:
     """headroom#462: memories of another project were shown."""
     assert call.project == project
 

@@ -7,7 +7,7 @@ import brotli
 import pytest
 import zstandard
 
-from services.proxy.wire import sse
+from services.proxy.wire import calls, sse
 
 STREAM = "text/event-stream; charset=utf-8"
 EVENTS = [
@@ -41,7 +41,7 @@ EVENTS = [
     },
     {"type": "message_stop"},
 ]
-ANSWER = sse.Answer(True, "Café 中\n\nok\norphan", "tool_use", "msg_1", sse.Usage(7, 31, 900, 3))
+ANSWER = calls.Answer(True, "Café 中\n\nok\norphan", "tool_use", "msg_1", calls.Usage(7, 31, 900, 3))
 ERROR = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
@@ -93,7 +93,7 @@ def test_a_message_that_was_not_streamed_is_read() -> None:
         "usage": {"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": None},
     }
     answer = sse.read("application/json", "", [json.dumps(message).encode()])
-    assert answer == sse.Answer(True, "a\nb", "end_turn", "msg_2", sse.Usage(5, 6, None, 0))
+    assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, None, 0))
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"type":"error"}', b'{"type":"message","content":7}', b"[" * 100_000])
@@ -126,9 +126,9 @@ def test_every_coding_that_clients_accept_is_decoded(coding: str) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "lzma"])
 def test_what_cannot_be_decoded_says_nothing(coding: str) -> None:
-    assert sse.read(STREAM, coding, [streamed(EVENTS)]) == sse.NONE
+    assert sse.read(STREAM, coding, [streamed(EVENTS)]) == calls.NO_ANSWER
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_a_bomb_says_nothing(coding: str) -> None:
-    assert sse.read(STREAM, coding, [CODINGS[coding](streamed(EVENTS) + b"\n" * sse.MAX_DECODED_BYTES)]) == sse.NONE
+    assert sse.read(STREAM, coding, [CODINGS[coding](streamed(EVENTS) + b"\n" * sse.MAX_DECODED_BYTES)]) == calls.NO_ANSWER

@@ -1,0 +1,98 @@
+"""What a call of a client is, whichever API it speaks: its kind, the person's turns in it, and how its answer came out."""
+
+import hashlib
+from enum import StrEnum
+
+import msgspec
+
+from services.core import models
+from services.proxy.wire import splice
+
+
+class Kind(StrEnum):
+    """What a call is. Only a human turn recalls and learns; blocks shown earlier are replayed in all kinds but the opaque."""
+
+    HUMAN = "human"  # the newest message is the person's
+    STEP = "step"  # the same turn goes on: tool results, or nothing new from the person
+    SIDE = "side"  # the client's own: titles, probes, checks, subagents, forks
+    OPAQUE = "opaque"  # can't be read or changed safely: forward as it came
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A message of the person.
+
+    index: its place in the list of messages. words: what the person said. keys: names of this turn in the ledger, the one bound to the session
+    first (if the client names one), then the one bound to the project, which survives resume and fork. spot: where its block goes.
+    reply: the assistant's text right after it, "" if there is none.
+    """
+
+    index: int
+    words: str
+    keys: tuple[str, ...]
+    spot: splice.Spot
+    reply: str = ""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request that holds a conversation, read once.
+
+    turns: the person's messages, oldest first. In a call of kind HUMAN the last one is the new turn; in others all are old.
+    turn_id: names the new turn (32 hex digits), by its words and session; without a session by the day, for whoever can't tell better. "" unless
+    HUMAN. answer: the assistant's text before the new turn.
+    session, project: "" if unknown. at: when it came (epoch seconds).
+    follows: the ledger's key of the part of the conversation that the upstream keeps (`previous_response_id`, `conversation`); "" if the
+    whole conversation is in the request.
+    """
+
+    kind: Kind
+    principal: models.Principal
+    at: float
+    turns: tuple[Turn, ...] = ()
+    turn_id: str = ""
+    session: str = ""
+    project: str = ""
+    answer: str = ""
+    follows: str = ""
+
+    @property
+    def new_turn(self) -> Turn | None:
+        return self.turns[-1] if self.kind is Kind.HUMAN else None
+
+    @property
+    def old_turns(self) -> tuple[Turn, ...]:
+        return self.turns[:-1] if self.kind is Kind.HUMAN else self.turns
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens, as the upstream counts them."""
+
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cache_read_input_tokens: int | None = 0
+    cache_creation_input_tokens: int | None = 0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An assistant's answer. `complete`: it came to its end without an error; nothing may be learnt from one that did not.
+
+    message_id: the upstream's name for it (an OpenAI response is continued by it). conversation: of a call that names one, "" otherwise.
+    """
+
+    complete: bool = False
+    text: str = ""
+    stop_reason: str = ""
+    message_id: str = ""
+    usage: Usage = Usage()
+
+
+NO_ANSWER = Answer()
+
+
+def ledger_key(principal: models.Principal, place: tuple[str, str], prefix: str) -> str:
+    """place: the session or day ("" if none), and the project. prefix: a digest of the conversation so far."""
+    return hashlib.sha256(msgspec.json.encode((principal.team, principal.user, *place, prefix))).hexdigest()
+
+
+def kept_key(principal: models.Principal, name: str) -> str:
+    """The ledger's key of a conversation that the upstream keeps under a name (`resp_…`, `conv_…`)."""
+    return ledger_key(principal, ("", ""), f"kept {name}")
