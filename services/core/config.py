@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     min_similarity: float = Field(default=0.30, ge=0, le=1)
     dedup_threshold: float = Field(default=0.82, gt=0, le=1)
     no_rewrite: bool = False
+    subagents: bool = False  # whether calls of Claude Code's subagents are recalled for; they are never learnt from: another agent writes them
     recall_deadline_ms: int = Field(default=400, gt=0)
 
     auth: Literal["off", "token"] = "off"

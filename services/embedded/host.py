@@ -1,5 +1,6 @@
 """The process that hosts the proxy and the indexer's consumer over one Edge shard: `python -m services.embedded.host`."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -12,11 +13,13 @@ from services.embedded import vectors
 from services.indexer.app import Consumer, create_indexer
 from services.indexer.writing import Writer
 from services.proxy.app import create_app
+from services.proxy.front import served
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
 from services.proxy.relay import Relay
 
 _DAY_SECONDS = 86_400
+_NOT_STARTED = 3  # what uvicorn itself exits with
 _DRAIN_SECONDS = 20  # how long running streams may go on after SIGTERM
 _CALL_TIMEOUT_SECONDS = 0.3  # of Redis, where a call waits for it: under the recall deadline
 
@@ -56,23 +59,15 @@ def serve(settings: config.Settings) -> None:
     injection = Injection(parts)
     consumer = Consumer(indexer, settings)
     relay = Relay(settings, injection)
-    app = create_app(parts, relay, pings, spooled=lambda: len(waiting), on_startup=[relay.open], on_shutdown=[relay.close])
+    app = create_app(parts, pings, spooled=lambda: len(waiting), on_shutdown=[relay.close])
     consumer.start()
     intake.start()
     try:
-        uvicorn.run(
-            app,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_DRAIN_SECONDS,
-            timeout_keep_alive=75,
-            h11_max_incomplete_event_size=1 << 20,
-        )
+        server = uvicorn.Server(served(app, relay, host=settings.host, port=settings.port, drain_seconds=_DRAIN_SECONDS))
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+        if not server.started:
+            sys.exit(_NOT_STARTED)
     finally:
         injection.close()
         consumer.stop()

@@ -1,7 +1,9 @@
-"""A stand-in for the Anthropic API: answers deterministically, records every call, fails on request. What the demo and the tests talk to.
+"""A stand-in for the Anthropic and OpenAI APIs: answers deterministically, records every call, fails on request. What the demo and the tests
+talk to.
 
 `python -m services.embedded.standin --port 0` prints its address as one JSON line. `GET /_recorded` gives the recorded calls,
-`DELETE /_recorded` forgets them. A call is steered by its `x-standin` header, the JSON of a `Script`.
+`DELETE /_recorded` forgets them. A call is steered by its `x-standin` header, the JSON of a `Script`; for clients that can't set one for a
+single call, `PUT /_scripts` takes a JSON list of `Rule`, of which each call uses up the first that fits, and `GET /_scripts` shows what is left.
 """
 
 import argparse
@@ -9,32 +11,23 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import re
 import signal
 import sys
 import threading
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from aiohttp import web
 
-from services.core import block
+from services.embedded import standin_anthropic, standin_openai
+from services.embedded.standin_scripts import Answer, Rule, Script, as_json
+from services.proxy.wire import headers as wire_headers
+from services.proxy.wire import routes
 
 _RECORDED_CALLS = 1000
-_LARGEST_MESSAGE_BYTES = 33_554_432  # as the real API: larger ones are answered with 413
-_BLOCK = re.compile(rf"<{block.TAG}[^>]*>(.*?){block.CLOSE}", re.DOTALL)
-_ERROR_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -46,29 +39,6 @@ class Recorded(msgspec.Struct, frozen=True):
     body: bytes
 
 
-class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How to answer one call. `error` is the whole body, sent as it is; `chunks` are the pieces to send instead of the proper answer;
-    the connection is cut after `cut_after_chunks` pieces (an event is a piece)."""
-
-    status: int = 200
-    error: str | None = None
-    text: str | None = None
-    headers: dict[str, str] = {}
-    delay_ms: int = 0
-    chunks: tuple[str, ...] | None = None
-    chunk_delay_ms: int = 0
-    cut_after_chunks: int | None = None
-    gzip: bool = False
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """A body in pieces. A stream has no length of its own and comes chunked."""
-
-    pieces: tuple[bytes, ...]
-    status: int = 200
-    stream: bool = False
-
-
 class StandIn:
     """The server and what it recorded. Start and stop belong to one event loop; `recorded` may be read from any thread."""
 
@@ -76,6 +46,8 @@ class StandIn:
         self.recorded: deque[Recorded] = deque(maxlen=_RECORDED_CALLS)
         self.abandoned = 0
         """Calls whose client went away before the answer was complete."""
+        self.scripts: list[Rule] = []
+        """What is left of the rules, each as often as it may be used."""
         self.url = ""
         self._record = record
         self._runner: web.AppRunner | None = None
@@ -86,6 +58,8 @@ class StandIn:
         app = web.Application(client_max_size=0)
         app.router.add_get("/_recorded", self._show)
         app.router.add_delete("/_recorded", self._forget)
+        app.router.add_get("/_scripts", self._show_scripts)
+        app.router.add_put("/_scripts", self._take_scripts)
         app.router.add_route("*", "/{path:.*}", self._handle)
         self._loop = asyncio.get_running_loop()
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1.0, access_log=None)
@@ -118,19 +92,39 @@ class StandIn:
         self.recorded.clear()
         return web.Response(status=204)
 
+    async def _show_scripts(self, _: web.Request) -> web.Response:
+        return web.Response(body=msgspec.json.encode(self.scripts), content_type="application/json")
+
+    async def _take_scripts(self, request: web.Request) -> web.Response:
+        try:
+            rules = msgspec.json.decode(await request.read(), type=list[Rule])
+        except msgspec.DecodeError as error:
+            return web.Response(status=400, text=str(error))
+        self.scripts = [rule for rule in rules for _ in range(rule.times)]
+        return web.Response(status=204)
+
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         self._keep(Recorded(request.method, request.raw_path, tuple(_decoded(request.raw_headers)), body))
+        given = wire_headers.as_text(request.raw_headers)
         try:
-            script = msgspec.json.decode(request.headers.get("x-standin", "{}"), type=Script)
+            script = self._script(request.path, given, body)
         except msgspec.DecodeError as error:
-            return await _send(request, _failure(400, f"x-standin: {error}"), Script())
+            return await _send(request, failure(request.path, given)(400, f"x-standin: {error}"), Script())
         try:
             await asyncio.sleep(script.delay_ms / 1000)
-            return await _send(request, answer(request.method, request.raw_path, body, script), script)
+            return await _send(request, answer(request.method, request.raw_path, given, body, script), script)
         except (asyncio.CancelledError, ConnectionError):
             self.abandoned += 1
             raise
+
+    def _script(self, path: str, given: Mapping[str, str], body: bytes) -> Script:
+        """As the header says; else the first rule that fits, which is used up; else none."""
+        if "x-standin" in given:
+            return msgspec.json.decode(given["x-standin"], type=Script)
+        text = said(path, body) if self.scripts else None
+        number = next((i for i, rule in enumerate(self.scripts) if text is not None and rule.when in text), None)
+        return Script() if number is None else self.scripts.pop(number)
 
     def _keep(self, call: Recorded) -> None:
         self.recorded.append(call)
@@ -139,96 +133,50 @@ class StandIn:
                 file.write(msgspec.json.encode(call) + b"\n")
 
 
-def answer(method: str, target: str, body: bytes, script: Script) -> Answer:
-    """What the API says to a call; the same call gets the same answer."""
+def said(path: str, body: bytes) -> str | None:
+    """The text of the newest message of a main-loop call, if that is the user's; None for every other call."""
+    readers = {
+        standin_anthropic.MESSAGES: standin_anthropic.said,
+        standin_openai.CHAT: standin_openai.said,
+        standin_openai.RESPONSES: standin_openai.said,
+    }
+    try:
+        call = json.loads(body) if path in readers else None
+    except (ValueError, RecursionError):
+        return None
+    return readers[path](call) if isinstance(call, dict) else None
+
+
+def failure(path: str, headers: Mapping[str, str]) -> Callable[[int, str], Answer]:
+    """Makes errors (status, message) in the shape of the API that a call belongs to."""
+    return standin_openai.failure if _is_openai(path, headers) else standin_anthropic.failure
+
+
+def answer(method: str, target: str, headers: Mapping[str, str], body: bytes, script: Script) -> Answer:
+    """What the API says to a call (`headers` by lower-case name); the same call gets the same answer."""
     path = target.partition("?")[0]
     if script.error is not None:
         return Answer((script.error.encode(),), script.status)
     if script.status >= 400:
-        return _failure(script.status, "as the script says")
+        return failure(path, headers)(script.status, "as the script says")
     if script.chunks is not None:
         return Answer(tuple(chunk.encode() for chunk in script.chunks), script.status, stream=True)
-    if (method, path) == ("GET", "/v1/models"):
-        return _json({"data": [{"type": "model", "id": "claude-standin", "display_name": "Stand-in", "created_at": "2026-01-01T00:00:00Z"}],
-                      "has_more": False, "first_id": "claude-standin", "last_id": "claude-standin"})  # fmt: skip
-    if (method, path) == ("POST", "/v1/messages/count_tokens"):
-        return _json({"input_tokens": _tokens(body)})
-    if (method, path) == ("POST", "/v1/messages"):
-        return _message(body, script)
+    match method, path:
+        case "GET", "/v1/models":
+            return standin_openai.models() if _is_openai(path, headers) else standin_anthropic.models()
+        case "POST", "/v1/messages/count_tokens":
+            return standin_anthropic.count(body)
+        case "POST", standin_anthropic.MESSAGES:
+            return standin_anthropic.answer(body, script)
+        case "POST", standin_openai.CHAT | standin_openai.RESPONSES:
+            return standin_openai.answer(path, body, script)
     if path.startswith("/v1/"):
-        return _json({"method": method, "path": target, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()})
-    return _failure(404, f"no such path: {path}")
+        return as_json({"method": method, "path": target, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()})
+    return failure(path, headers)(404, f"no such path: {path}")
 
 
-def _message(body: bytes, script: Script) -> Answer:
-    if len(body) > _LARGEST_MESSAGE_BYTES:
-        return _failure(413, "Request exceeds the maximum size")
-    try:
-        call = json.loads(body)
-    except ValueError:
-        return _failure(400, "The request body is not valid JSON")
-    messages = call.get("messages") if isinstance(call, dict) else None
-    if not isinstance(messages, list) or not messages:
-        return _failure(400, "messages: at least one message is required")
-    text = script.text if script.text is not None else _reply(messages)
-    usage = {"input_tokens": _tokens(body), "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": _tokens(text.encode())}
-    message = {
-        "id": f"msg_{hashlib.sha256(body).hexdigest()[:24]}",
-        "type": "message",
-        "role": "assistant",
-        "model": call.get("model", "claude-standin"),
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": usage,
-    }
-    return Answer(tuple(_events(message, text, usage)), stream=True) if call.get("stream") is True else _json(message)
-
-
-def _events(message: dict[str, object], text: str, usage: dict[str, int]) -> Iterator[bytes]:
-    opening = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
-    yield _event("message_start", message=opening)
-    yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-    yield _event("ping")
-    for word in re.findall(r"\s*\S+|\s+$", text):
-        yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": word})
-    yield _event("content_block_stop", index=0)
-    delta = {"stop_reason": "end_turn", "stop_sequence": None}
-    yield _event("message_delta", delta=delta, usage={"output_tokens": usage["output_tokens"]})
-    yield _event("message_stop")
-
-
-def _event(name: str, **data: object) -> bytes:
-    return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
-
-
-def _reply(messages: Sequence[object]) -> str:
-    """Says what the newest human message was told by BRB, if anything."""
-    newest = next((m for m in reversed(messages) if isinstance(m, dict) and m.get("role") == "user"), {})
-    lines = [line.strip() for text in _texts(newest) for told in _BLOCK.findall(text) for line in told.splitlines()]
-    items = [line for line in lines if line.startswith("- ")]
-    return "I was told:\n" + "\n".join(items) if items else "Noted."
-
-
-def _texts(message: dict[str, object]) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield content
-    for piece in content if isinstance(content, list) else []:
-        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
-            yield piece["text"]
-
-
-def _tokens(body: bytes) -> int:
-    return max(1, len(body) // 4)
-
-
-def _json(value: object, status: int = 200) -> Answer:
-    return Answer((json.dumps(value).encode(),), status)
-
-
-def _failure(status: int, message: str) -> Answer:
-    return _json({"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}, "request_id": "req_standin"}, status)
+def _is_openai(path: str, headers: Mapping[str, str]) -> bool:
+    return routes.vendor(path.encode(), headers) is routes.Vendor.OPENAI
 
 
 def _decoded(headers: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
@@ -244,7 +192,7 @@ def _gzipped(pieces: Sequence[bytes]) -> Iterator[bytes]:
 
 async def _send(request: web.Request, what: Answer, script: Script) -> web.StreamResponse:
     pieces = tuple(_gzipped(what.pieces)) if script.gzip else what.pieces
-    response = web.StreamResponse(status=what.status, headers={"request-id": "req_standin"})
+    response = web.StreamResponse(status=what.status, headers={"request-id": "req_standin", "x-request-id": "req_standin"})
     response.headers["content-type"] = "text/event-stream; charset=utf-8" if what.stream else "application/json"
     if script.gzip:
         response.headers["content-encoding"] = "gzip"
@@ -293,7 +241,7 @@ async def _serve(host: str, port: int, record: Path | None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m services.embedded.standin", description="A stand-in for the Anthropic API.")
+    parser = argparse.ArgumentParser(prog="python -m services.embedded.standin", description="A stand-in for the Anthropic and OpenAI APIs.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--record", type=Path, help="append every call to this file, one JSON object a line")

@@ -1,5 +1,4 @@
-"""The proxy as one ASGI app: BRB's own routes in Litestar; relayed calls go past it, so that its body limit, routing and error handling
-never touch them."""
+"""BRB's own routes as one ASGI app. Relayed calls don't come here: `front` takes them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -12,7 +11,7 @@ from litestar.di import Provide
 from litestar.enums import ScopeType
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
-from litestar.types import ASGIApp, LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
+from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
 from services.core import api
 from services.proxy import access
@@ -21,31 +20,27 @@ from services.proxy.routes import failures, given, jobs, memories, operations, r
 
 Hook = Callable[[], Any]
 
-_PROBES = frozenset({"/", "/api/hello"})
-
 
 def create_app(
     parts: Parts,
-    relay: ASGIApp | None = None,
     pings: Mapping[str, Callable[[], None]] | None = None,
     *,
     spooled: Callable[[], int] | None = None,
     on_startup: Sequence[Hook] = (),
     on_shutdown: Sequence[Hook] = (),
 ) -> Litestar:
-    """The whole proxy.
+    """The memory API, metrics and health.
 
-    relay: takes `/v1/*` and the clients' probes (`HEAD /`, `HEAD /api/hello`); without one they are not found.
     pings: what `/health` and `/readyz` ask, by the name of the dependency. spooled: how many jobs wait on this machine for Redis.
     on_startup, on_shutdown: run in the event loop that serves (plain or async functions).
     """
     asked = {"qdrant": parts.store.ping, "llama.cpp": parts.embedder.ping, "redis": parts.book.ping} if pings is None else pings
     watch = given.Watch(asked, spooled or _none_spooled, version("brb"))
-    return _Proxy(parts, watch, relay, on_startup, on_shutdown)
+    return _Proxy(parts, watch, on_startup, on_shutdown)
 
 
 class _Proxy(Litestar):
-    def __init__(self, parts: Parts, watch: given.Watch, relay: ASGIApp | None, on_startup: Sequence[Hook], on_shutdown: Sequence[Hook]) -> None:
+    def __init__(self, parts: Parts, watch: given.Watch, on_startup: Sequence[Hook], on_shutdown: Sequence[Hook]) -> None:
         super().__init__(
             route_handlers=[memories.router(), jobs.router(), recall.recall, *operations.HANDLERS],
             dependencies={
@@ -61,21 +56,11 @@ class _Proxy(Litestar):
             on_shutdown=list(on_shutdown),
         )
         self._settings = parts.settings
-        self._relay = relay
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Receive | LifeSpanReceive, send: Send | LifeSpanSend) -> None:
-        if scope["type"] != "lifespan":
-            if self._relay is not None and relayed(scope):
-                return await self._relay(scope, receive, send)  # type: ignore[arg-type]
-            if refusal := access.refusal(Headers.from_scope(scope), self._settings):
-                return await _refuse(refusal, scope, send)  # type: ignore[arg-type]
+        if scope["type"] != "lifespan" and (refusal := access.refusal(Headers.from_scope(scope), self._settings)):
+            return await _refuse(refusal, scope, send)  # type: ignore[arg-type]
         await super().__call__(scope, receive, send)
-
-
-def relayed(scope: Scope) -> bool:
-    """Whether a call belongs to the upstream's API rather than to BRB's own routes."""
-    path = scope["path"]
-    return path == "/v1" or path.startswith("/v1/") or (path in _PROBES and scope.get("method") == "HEAD")
 
 
 async def _refuse(reason: str, scope: Scope, send: Send) -> None:

@@ -1,44 +1,51 @@
 """Which blocks a call gets: those of its old turns replayed from the ledger, and one for a new human turn, recalled within the deadline.
 
-Decisions are pure (`replay`, `reusable`, `entries`); `Injection` does the I/O in threads, because core is synchronous.
+Decisions are pure (`replay`, `reusable`, `worth_embedding`, `kept`); `Injection` does the I/O in threads, because core is synchronous.
 """
 
 import asyncio
 import hashlib
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Literal
 
 import msgspec
 import structlog
 
 from services.core import errors, models, ports, redaction, telemetry
 from services.core.recall import engine
-from services.proxy import framing, learning, relay
+from services.proxy import framing, learning, redacting, relay
 from services.proxy.parts import Parts
 from services.proxy.wire import calls, splice
 
-_T = TypeVar("_T")
 _log = structlog.get_logger()
 
 _EMBED_SHARE = 0.6  # of what is left of the deadline; the rest is for recalling by words alone
-_RECALLS = 4  # at once; more only wait for the one llama.cpp and for each other
+_EMBED_SECONDS = 0.02  # what is expected of llama.cpp before it has embedded anything
+_NEWS_SHARE = 0.2  # of a new time in the average
+_RECALLS = 8  # at once: so many may wait for the one llama.cpp within the deadline, while others recall by words alone
 _LEDGER_CALLS = 4
+_KEPT_ANSWER = "resp_"  # OpenAI's responses can be continued by their id
 
 
 class Replay(msgspec.Struct, frozen=True):
-    """Blocks for the old turns, and the memories that they show: these are not shown again in this conversation."""
+    """Blocks for the old turns, and the memories that they show, or that the upstream keeps of it: these are not shown again in this conversation."""
 
     blocks: Mapping[splice.Spot, str]
     shown: frozenset[str]
 
 
 class Injected(relay.Prepared, frozen=True):
-    """What was decided for a call, kept until its answer is there. `entry`: what the ledger holds for the new turn, if it was recalled for."""
+    """What was decided for a call, kept until its answer is there.
+
+    entry: what the ledger holds for the new turn, if it was recalled for. shown: the memories of the whole conversation, with those of `entry`.
+    """
 
     entry: ports.Entry | None = None
+    shown: frozenset[str] = frozenset()
 
 
 def keys_of(turn: calls.Turn) -> tuple[str, ...]:
@@ -54,33 +61,136 @@ def replied(key: str, reply: str) -> str:
 
 
 def turn_id(call: calls.Call, entry: ports.Entry | None) -> str:
-    """The id of the new turn: that of the entry it repeats; else its own. Without a session each conversation's turns are others, however alike."""
+    """The id of the new turn: that of the entry it repeats; else its own. Each conversation's turns are others, however alike."""
     if entry is not None and entry.turn:
         return entry.turn
-    return call.turn_id if call.session else uuid.uuid4().hex
+    return call.turn_id if _placed(call) else uuid.uuid4().hex
+
+
+def _placed(call: calls.Call) -> bool:
+    """Whether the keys of a turn name its place in one conversation. Of a conversation that the upstream keeps under one name they tell only
+    that it is one of it."""
+    return bool(call.session) and not call.lasting
 
 
 def replay(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
     """What was inserted at the turns that are not new."""
     found = {turn.spot: entry for turn in call.old_turns if (entry := _first(keys_of(turn), ledger)) is not None}
+    upstream = ledger.get(call.follows)
     return Replay(
         blocks={spot: entry.block for spot, entry in found.items() if entry.block},
-        shown=frozenset(memory for entry in found.values() for memory in entry.memories),
+        shown=frozenset(memory for entry in (*found.values(), *([upstream] if upstream else [])) for memory in entry.memories),
     )
 
 
 def reusable(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:
     """The entry of the new turn if this call repeats it: a retry or a rewind must send the same bytes again.
 
-    Within one session the same conversation is the same turn. Without a session, a conversation that begins with the same words is told
-    from a retry by whether the turn was answered: nobody repeats a call that was.
+    Within one session the same conversation is the same turn. Elsewhere a conversation that begins with the same words is told from a retry
+    by whether the turn was answered: nobody repeats a call that was.
     """
     if call.new_turn is None:
         return None
-    if call.session:
+    if _placed(call):
         return ledger.get(call.new_turn.keys[0])
     entry = ledger.get(call.new_turn.keys[-1])
     return entry if entry is not None and not entry.answered else None
+
+
+def worth_embedding(ahead: int, seconds_each: float, left_seconds: float) -> bool:
+    """Whether a recall's turn at llama.cpp comes in time: it embeds one text after the other. Who is alone always tries."""
+    return ahead == 0 or (ahead + 1) * seconds_each <= left_seconds
+
+
+def kept(call: calls.Call, answer: calls.Answer, shown: frozenset[str]) -> dict[str, ports.Entry]:
+    """What the ledger is to hold of a conversation that the upstream keeps: all the memories that were shown in it, so far and now.
+
+    Under the name of the answer, by which it can be continued, and under that of a conversation, which stays the same.
+    """
+    if not shown or not (call.follows or answer.message_id.startswith(_KEPT_ANSWER)):
+        return {}
+    keys = ([calls.kept_key(call.principal, answer.message_id)] if answer.message_id else []) + ([call.follows] if call.lasting else [])
+    return dict.fromkeys(keys, ports.Entry("", tuple(sorted(shown)), answered=True))
+
+
+def answered(prepared: Injected, answer: calls.Answer) -> dict[str, ports.Entry]:
+    """What the ledger is to hold after the answer: that the turn was answered, also under the key of its reply; and what the upstream keeps.
+
+    A turn that was told nothing, for whatever reason, is recorded as such: another one's block must not be replayed in its place.
+    """
+    found = kept(prepared.call, answer, prepared.shown)
+    turn = prepared.call.new_turn
+    if turn is not None:
+        keys = (*turn.keys, replied(turn.keys[-1], answer.text)) if answer.text else turn.keys
+        entry = prepared.entry or ports.Entry("", (), turn=prepared.call.turn_id)
+        found |= dict.fromkeys(keys, msgspec.structs.replace(entry, answered=True))
+    return found
+
+
+class InTurn:
+    """An embedder that many ask at once, of which it serves one after the other: whom it can't serve in time it turns away at once (`Unavailable`),
+    so that they recall by words alone while there is time."""
+
+    def __init__(self, embedder: ports.Embedder, clock: Callable[[], float] = time.monotonic) -> None:
+        self._embedder = embedder
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._seconds_each = _EMBED_SECONDS
+
+    @property
+    def model(self) -> str:
+        return self._embedder.model
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "document"], *, timeout_seconds: float | None = None) -> list[list[float]]:
+        with self._lock:
+            ahead = self._waiting
+            if timeout_seconds is not None and not worth_embedding(ahead, self._seconds_each, timeout_seconds):
+                raise errors.Unavailable("llama.cpp", "too many are waiting for it")
+            self._waiting += 1
+        started = self._clock()
+        try:
+            return self._embedder.embed(texts, kind, timeout_seconds=timeout_seconds)
+        finally:
+            with self._lock:
+                self._waiting -= 1
+                self._seconds_each += _NEWS_SHARE * ((self._clock() - started) / (ahead + 1) - self._seconds_each)
+
+    def ping(self) -> None:
+        self._embedder.ping()
+
+
+class _Case:
+    """One call on its way through the threads. What they find out counts until the loop closes it."""
+
+    def __init__(self, call: calls.Call, keys: Sequence[str], deadline: float) -> None:
+        self.call = call
+        self.keys = keys
+        self.deadline = deadline
+        self.ledger: Mapping[str, ports.Entry] | None = None
+        self.old = Replay({}, frozenset())
+        self.entry: ports.Entry | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def decide(self, entry: ports.Entry) -> bool:
+        """Whether it was in time."""
+        with self._lock:
+            if not self._closed:
+                self.entry = entry
+            return not self._closed
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
 
 class Injection:
@@ -89,10 +199,11 @@ class Injection:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._knobs = engine.Knobs.of(parts.settings)
+        self._embedder = InTurn(parts.embedder)
+        self._redact = redacting.Redacting(_count)
         self._recalls = ThreadPoolExecutor(_RECALLS, thread_name_prefix="recall")
-        self._ledger_calls = ThreadPoolExecutor(
-            _LEDGER_CALLS, thread_name_prefix="ledger"
-        )  # of its own: what was recalled in time is recorded in time
+        self._recalling = _Count()
+        self._ledger_calls = ThreadPoolExecutor(_LEDGER_CALLS, thread_name_prefix="ledger")  # of its own: old blocks wait for no recall
         self._recorder = ThreadPoolExecutor(2, thread_name_prefix="record")
 
     def close(self) -> None:
@@ -102,108 +213,139 @@ class Injection:
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def before(self, call: calls.Call) -> Injected:
-        deadline = time.monotonic() + self._parts.settings.recall_deadline_ms / 1000
-        keys = [key for turn in call.turns for key in keys_of(turn)]
+        keys = [*(key for turn in call.turns for key in keys_of(turn)), *([call.follows] if call.follows else [])]
         if not keys:
             return Injected(call)
+        case = _Case(call, keys, time.monotonic() + self._parts.settings.recall_deadline_ms / 1000)
         try:
-            ledger = await _within(deadline, self._ledger_calls, lambda: self._parts.ledger.read(keys))
-        except (errors.BrbError, TimeoutError):
-            _outcome("ledger_away")
-            return _injected(call, Replay({}, frozenset()), None) if call.new_turn else Injected(call)
-        old = replay(call, ledger)
-        telemetry.REPLAYED.inc(len(old.blocks))
-        if call.new_turn is None:
-            return Injected(call, blocks=old.blocks)
-        entry = reusable(call, ledger)
-        call = msgspec.structs.replace(call, turn_id=turn_id(call, entry))
-        if entry is None:
-            entry = await self._new_entry(call, old.shown, deadline)
-        else:
-            _outcome("repeated")
-        return _injected(call, old, entry)
-
-    async def _new_entry(self, call: calls.Call, shown: frozenset[str], deadline: float) -> ports.Entry | None:
-        """Recall and record. None: too late, or something failed; then nothing is inserted, since it could not be replayed."""
-        turn = call.new_turn
-        assert turn is not None  # noqa: S101 - the caller looked
-        try:
-            framed = await _within(deadline, self._recalls, lambda: self._recall(call, turn.words, shown, deadline))
-            entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=call.turn_id)
-            await _within(deadline, self._ledger_calls, lambda: self._parts.ledger.write(dict.fromkeys(turn.keys, entry)))
+            await self._worked(case)
         except TimeoutError:
-            _outcome("deadline")
-            return None
+            _outcome("ledger_away" if case.ledger is None else "deadline")
+        except errors.BrbError:
+            _outcome("ledger_away")
+        finally:
+            case.close()
+        telemetry.REPLAYED.inc(len(case.old.blocks))
+        return _injected(case)
+
+    async def _worked(self, case: _Case) -> None:
+        """One hand-over to a thread is all that a call waits for; but when the recalls are busy, the ledger is not to wait for them."""
+        if case.call.new_turn is None or not self._recalling.under(_RECALLS):
+            await _within(case.deadline, self._ledger_calls.submit(self._look_up, case))
+        if case.call.new_turn is not None:
+            future = self._recalls.submit(self._recall_for, case)
+            self._recalling.until(future)
+            await _within(case.deadline, future)
+
+    def _look_up(self, case: _Case) -> None:
+        found = self._parts.ledger.read(case.keys)
+        case.old = replay(case.call, found)
+        case.ledger = found
+
+    def _recall_for(self, case: _Case) -> None:
+        """Find or make the entry of the new turn. One that could not be recorded in time is not used: it could not be replayed."""
+        if case.ledger is None:
+            self._look_up(case)
+        assert case.ledger is not None  # noqa: S101 - just looked up
+        repeated = reusable(case.call, case.ledger)
+        case.call = msgspec.structs.replace(case.call, turn_id=turn_id(case.call, repeated))
+        if repeated is not None:
+            case.decide(repeated)
+            _outcome("repeated")
+            return
+        try:
+            self._make_entry(case)
         except Exception as error:
-            _outcome("error")
+            if not case.closed:  # else it was counted as late
+                _outcome("error")
             _log.warning("recall_failed", exc_info=error)
-            return None
+
+    def _make_entry(self, case: _Case) -> None:
+        turn = case.call.new_turn
+        assert turn is not None  # noqa: S101 - the caller looked
+        framed = self._recalled(case, turn.words)
+        if case.closed:
+            return
+        entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id)
+        self._parts.ledger.write(dict.fromkeys(turn.keys, entry))
+        if not case.decide(entry):
+            self._parts.ledger.write(dict.fromkeys(turn.keys, ports.Entry("", (), turn=entry.turn)))  # what was not inserted is not replayed
+            return
         _outcome("injected" if entry.block else "empty")
         if framed:
             telemetry.INJECTED_MEMORIES.observe(len(framed.memory_ids))
             telemetry.INJECTED_TOKENS.observe(framed.tokens)
-        return entry
 
-    def _recall(self, call: calls.Call, words: str, shown: frozenset[str], deadline: float) -> framing.Framed | None:
-        parts = self._parts
+    def _recalled(self, case: _Case, words: str) -> framing.Framed | None:
+        parts, call = self._parts, case.call
         projects = frozenset({call.project}) if call.project else frozenset()
         found = engine.recall(
             words,
             models.Scope(call.principal.team, call.principal.user, projects),
             store=parts.store,
-            embedder=parts.embedder,
+            embedder=self._embedder,
             knobs=self._knobs,
             now=parts.clock(),
-            exclude=shown,
-            embed_timeout_seconds=max(0.01, (deadline - time.monotonic()) * _EMBED_SHARE),
+            exclude=case.old.shown,
+            embed_timeout_seconds=max(0.01, (case.deadline - time.monotonic()) * _EMBED_SHARE),
         )
         engine.observe(found)
-        redact = _counted(redaction.Redactor())
-        return framing.block(found.ranked, now=parts.clock(), redact=lambda text: redact([text])[0], max_tokens=parts.settings.max_memory_tokens)
+        return framing.block(found.ranked, now=parts.clock(), redact=self._redact, max_tokens=parts.settings.max_memory_tokens)
 
     async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
-        if not answer.complete or not isinstance(prepared, Injected) or prepared.call.new_turn is None:
+        if not answer.complete or not isinstance(prepared, Injected):
             return
-        await asyncio.get_running_loop().run_in_executor(self._recorder, self._record, prepared, answer)
+        if prepared.call.new_turn is not None or kept(prepared.call, answer, prepared.shown):
+            await asyncio.get_running_loop().run_in_executor(self._recorder, self._record, prepared, answer)
 
     def _record(self, prepared: Injected, answer: calls.Answer) -> None:
-        found = learning.jobs(prepared.call, answer, prepared.entry, _counted(redaction.Redactor()), self._parts.clock())
+        found = learning.jobs(prepared.call, answer, prepared.entry, self._redact, self._parts.clock())
         if found:
             self._parts.enqueue(found)
-        turn = prepared.call.new_turn
-        if prepared.entry is not None and turn is not None:
-            keys = (*turn.keys, replied(turn.keys[-1], answer.text)) if answer.text else turn.keys
-            try:
-                self._parts.ledger.write(dict.fromkeys(keys, msgspec.structs.replace(prepared.entry, answered=True)))
-            except errors.Unavailable:
-                _log.warning("ledger_away")  # a later conversation that begins alike is then told the same
+        try:
+            self._parts.ledger.write(answered(prepared, answer))
+        except errors.Unavailable:
+            _log.warning("ledger_away")  # a later conversation that begins alike is then told the same
 
 
-async def _within(deadline: float, pool: ThreadPoolExecutor, do: Callable[[], _T]) -> _T:
-    future = asyncio.get_running_loop().run_in_executor(pool, do)
-    return await asyncio.wait_for(future, max(0.0, deadline - time.monotonic()))
+class _Count:
+    """How many futures are not done."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def under(self, most: int) -> bool:
+        return self._number < most
+
+    def until(self, future: "Future[None]") -> None:
+        """One more, until it is done or cancelled."""
+        self._add(1)
+        future.add_done_callback(lambda _: self._add(-1))
+
+    def _add(self, number: int) -> None:
+        with self._lock:
+            self._number += number
 
 
-def _injected(call: calls.Call, old: Replay, entry: ports.Entry | None) -> Injected:
-    turn = call.new_turn
-    assert turn is not None  # noqa: S101 - the caller looked
-    fresh = {turn.spot: entry.block} if entry is not None and entry.block else {}
+async def _within(deadline: float, future: "Future[None]") -> None:
+    await asyncio.wait_for(asyncio.wrap_future(future), max(0.0, deadline - time.monotonic()))
+
+
+def _injected(case: _Case) -> Injected:
+    call, entry = case.call, case.entry
+    shown = case.old.shown | frozenset(entry.memories if entry else ())
+    if call.new_turn is None:
+        return Injected(call, blocks=case.old.blocks, shown=shown)
+    fresh = {call.new_turn.spot: entry.block} if entry is not None and entry.block else {}
     headers = (("x-brb-memories", str(len(entry.memories) if entry else 0)), ("x-brb-turn", call.turn_id))
-    return Injected(call, blocks={**old.blocks, **fresh}, headers=headers, entry=entry)
+    return Injected(call, blocks={**case.old.blocks, **fresh}, headers=headers, entry=entry, shown=shown)
 
 
-def _counted(redactor: redaction.Redactor) -> learning.Redact:
-    """Redact the texts of one turn, with the same placeholder for the same value."""
-
-    def redact(texts: Sequence[str]) -> list[str]:
-        redacted = redactor.redact_all(texts)
-        for one in redacted:
-            for kind, count in one.counts.items():
-                telemetry.REDACTIONS.labels(kind).inc(count)
-        return [one.text for one in redacted]
-
-    return redact
+def _count(redacted: redaction.Redacted) -> None:
+    for kind, count in redacted.counts.items():
+        telemetry.REDACTIONS.labels(kind).inc(count)
 
 
 def _first(keys: tuple[str, ...], ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:

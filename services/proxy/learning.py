@@ -1,8 +1,7 @@
 """What is handed to the worker and the indexer after a turn was answered. Pure: texts are redacted here, before they get near a queue."""
 
-from collections.abc import Callable, Sequence
-
 from services.core import messages, ports
+from services.proxy.redacting import Redact
 from services.proxy.wire import calls
 
 MAX_WORDS_CHARS = 20_000
@@ -10,9 +9,6 @@ _READ_CHARS = 2 * MAX_WORDS_CHARS  # of a longer text the rest is not even redac
 MAX_CONTEXT_TURNS = 6
 MAX_CONTEXT_CHARS = 2_000
 MAX_ANSWER_CHARS = 1_000
-
-Redact = Callable[[Sequence[str]], list[str]]
-"""All texts of a turn at once: what one of them gives away is hidden in the others, too."""
 
 
 def jobs(call: calls.Call, answer: calls.Answer, entry: ports.Entry | None, redact: Redact, now: float) -> list[messages.Job]:
@@ -22,12 +18,12 @@ def jobs(call: calls.Call, answer: calls.Answer, entry: ports.Entry | None, reda
 
 
 def learn_turn(call: calls.Call, answer: calls.Answer, redact: Redact) -> messages.Job | None:
-    """The job that learns from a completely answered human turn; None if there is nothing to learn from.
+    """The job that learns from a completely answered human turn; None if there is nothing to learn from, or if it is no person's (`learns`).
 
     Texts are redacted before they are cut to size: half a secret would pass for something else. Blocking: long words take their time.
     """
     turn = call.new_turn
-    if turn is None or not answer.complete:
+    if turn is None or not call.learns or not answer.complete:
         return None
     earlier = [old.words[: 2 * MAX_CONTEXT_CHARS] for old in call.old_turns[-MAX_CONTEXT_TURNS:]]
     words, *context, said = redact([turn.words[:_READ_CHARS], *earlier, call.answer[-2 * MAX_ANSWER_CHARS :]])

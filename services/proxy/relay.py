@@ -1,26 +1,22 @@
 """The I/O of the wire: calls go to the upstream and answers come back, byte for byte.
 
 What is remembered is an `Interceptor`'s business: the relay asks it before a call and tells it of the answer. A mistake of the interceptor
-never costs the call: the original body is forwarded.
+never costs the call: the original body is forwarded. Answers pass from one connection's callback to the other's transport (ADR 10).
 """
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-import aiohttp
 import msgspec
 import structlog
-from litestar.enums import ScopeType
-from litestar.types import HTTPScope, Receive, Scope, Send
-from yarl import URL
 
 from services.core import config, models, telemetry
-from services.proxy import access
-from services.proxy.wire import anthropic, calls, headers, routes, splice, sse
+from services.proxy import access, upstream
+from services.proxy.wire import answers, calls, headers, reading, routes, splice
+from services.proxy.wire.headers import Header
 
 log = structlog.get_logger(__name__)
 
@@ -28,12 +24,8 @@ _T = TypeVar("_T")
 
 _THREAD_BYTES = 1_000_000  # reading more than this at once would stall every stream on the loop
 _MAX_TEE_BYTES = 33_554_432
-_UPLOAD_BYTES = 65_536
-_CONNECT_SECONDS = 10.0
-_IDLE_SECONDS = 30.0
+_HELD_UPLOAD_BYTES = 65_536  # of a body that passes unread, until there is a connection for it
 _RECORD_SECONDS = 1.0  # how long a client waits at the end of its answer for the turn to be recorded
-_LONGEST_HEADER_BYTES = 65_536
-_AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -48,7 +40,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class Interceptor(Protocol):
-    """Who changes calls. Asked for every readable `POST /v1/messages`; opaque calls are not shown."""
+    """Who changes calls. Asked for every readable call that holds a conversation; opaque calls are not shown."""
 
     async def before(self, call: calls.Call) -> Prepared:
         """Decide within the recall deadline. Runs on the event loop; anything raised means "no change"."""
@@ -70,155 +62,213 @@ class Outcome(StrEnum):
     CLIENT_CLOSED = "client_closed"
 
 
-class _ClientLeft(Exception):
-    """The client hung up while it was still sending its request."""
+class Client(Protocol):
+    """The connection that a call came by (`front.Front`)."""
+
+    answering: "Exchange | None"
+
+    @property
+    def transport(self) -> asyncio.Transport: ...
+
+    @property
+    def flow(self) -> "Flow": ...
+
+    def on_response_complete(self) -> None:
+        """The next request may be answered."""
+
+
+class Flow(Protocol):
+    """Holds back what a client sends."""
+
+    write_paused: bool
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
 
 
 class Relay:
-    """A raw ASGI app for the upstream's paths and the clients' probes.
+    """The upstreams, and the exchanges with them. Calls of others than the person (a web page, say) are relayed without memory.
 
-    Calls of others than the person (a web page, say) are relayed without memory. Call `open` and `close` in the event loop that serves.
+    Use it in one event loop; `close` in the end.
     """
 
     def __init__(self, settings: config.Settings, interceptor: Interceptor, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
         self.interceptor = interceptor
         self.clock = clock
-        self._session: aiohttp.ClientSession | None = None
+        self.reader = reading.Reader(subagents=settings.subagents)
+        self.exchanges: set[Exchange] = set()
+        self._upstreams = {
+            routes.Vendor.ANTHROPIC: upstream.Upstream(settings.anthropic_url),
+            routes.Vendor.OPENAI: upstream.Upstream(settings.openai_url),
+        }
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def open(self) -> None:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-            skip_auto_headers=_AUTOMATIC,
-            max_line_size=_LONGEST_HEADER_BYTES,
-            max_field_size=_LONGEST_HEADER_BYTES,
-        )
-        self._session._retry_connection = False  # aiohttp repeats idempotent calls by itself; whether to retry is the client's decision
+    def upstream(self, vendor: routes.Vendor) -> upstream.Upstream:
+        return self._upstreams[vendor]
 
     async def close(self) -> None:
-        """Finish what is being recorded, then drop the connections."""
-        await asyncio.gather(*self._tasks)
-        if self._session is not None:
-            await self._session.close()
-
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            raise RuntimeError("the relay is not open")
-        return self._session
+        """Break off what still runs, finish what is being recorded, drop the connections."""
+        for exchange in list(self.exchanges):
+            exchange.abort()
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        for server in self._upstreams.values():
+            server.close()
 
     def keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """A task that goes on when the call that started it is cancelled."""
+        """A task that goes on when the exchange that started it is over."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == ScopeType.WEBSOCKET:
-            await send({"type": "websocket.close", "code": 1000, "reason": ""})
-            return
-        route = routes.route(scope["method"], scope["raw_path"])
-        if route is routes.Route.PROBE:
-            await _start(send, 204, [])
-            await _finish(send)
-            return
-        exchange = _Exchange(self, scope, route, _Client(receive), send)
-        await exchange.run()
 
+class Exchange:
+    """One call and its answer: `upload` … `uploaded` from the client's side, `upstream.Taker` from the other.
 
-class _Exchange:
-    """One call and its answer."""
+    response_complete, keep_alive: what uvicorn's protocol looks at between two requests.
+    """
 
-    def __init__(self, relay: Relay, scope: HTTPScope, route: routes.Route, client: "_Client", send: Send) -> None:
+    def __init__(
+        self, relay: Relay, client: Client, *, method: bytes, target: bytes, spelt: list[Header], chunks: bool, keep_alive: bool, upgrade: bool
+    ) -> None:
+        """spelt: the request's headers. chunks: the client takes an answer in chunks. upgrade: it wants another protocol."""
         self._relay = relay
-        self._scope = scope
-        self._route = route
         self._client = client
-        self._send = send
+        self._method = method
+        self._target = target
+        self._spelt = spelt
+        self._named = headers.as_text(spelt)
+        self._chunks = chunks
+        self._upgrade = upgrade
+        self.keep_alive = keep_alive
+        self.response_complete = False
+        self.began_answer = False
+
+        path = target.partition(b"?")[0]
+        self._route = routes.route(method.decode(), path)
+        self._vendor = routes.vendor(path, self._named)
+        self._upstream = relay.upstream(self._vendor)
+
+        self._started = time.perf_counter()
+        self._sent_at = 0.0
+        self._waiting: list[bytes] = []  # of the request's body: until it is whole if it is to be read, else until there is a connection
+        self._waiting_bytes = 0
+        self._begun = self._whole = False
+        self._principal: models.Principal | None = None  # whose memories the call has to do with; None: nobody's, it passes unread
+        self._work: asyncio.Task[None] | None = None
+        self._connection: upstream.Connection | None = None
+
         self._prepared: Prepared | None = None
-        self._tee = _Tee()
+        self._tee: _Tee | None = None
         self._telling: asyncio.Task[None] | None = None
         self._status = 0
-        self._relayed: Outcome | None = None  # known once every byte has been passed on: clients may hang up a moment before the formal end
+        self._framed = False  # the answer goes out in chunks
+        self._left: int | None = None  # bytes of the answer's body that are still to come, if it has a length
+        self._held = b""
+        self._out: list[bytes] = []  # what one reading from the upstream brought goes out in one writing
+        self._relayed: Outcome | None = None  # known once the upstream's answer is whole: clients may hang up a moment before the formal end
+        self._over = False
 
-    async def run(self) -> None:
-        """Race the exchange against the client's hanging up: generating an answer for nobody costs the person money."""
-        started = time.perf_counter()
-        work = asyncio.create_task(self._work())
-        gone = asyncio.create_task(self._client.gone())
-        try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            closed = not work.done()
-            work.cancel()
-            await asyncio.wait({work})
-        finally:
-            gone.cancel()
-            work.cancel()
-        outcome = (self._relayed or Outcome.CLIENT_CLOSED) if closed or work.cancelled() else work.result()
-        telemetry.RELAY_REQUESTS.labels(self._route, outcome).inc()
-        log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(time.perf_counter() - started, 3))
-        await self._told()
+    # the client's side
 
-    async def _work(self) -> Outcome:
-        try:
-            length, upload = await self._upload()
-        except _ClientLeft:
-            return Outcome.CLIENT_CLOSED
-        sent = time.perf_counter()
-        try:
-            response = await self._call(length, upload)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            if self._client.left:
-                return Outcome.CLIENT_CLOSED
-            await self._refuse(error)
-            return Outcome.UNREACHABLE
-        if self._route is routes.Route.MESSAGES:
-            telemetry.UPSTREAM_TTFB.observe(time.perf_counter() - sent)
-        return await self._answer(response)
+    def start(self) -> None:
+        """The client may be answered now."""
+        self._begun = True
+        self._client.answering = self
+        self._relay.exchanges.add(self)
+        if self._route is routes.Route.PROBE:
+            self._write_head(204, b"No Content", [])
+            self._finish(Outcome.OK)
+            return
+        if self._upgrade:
+            self._refuse(404, "BRB relays HTTP, not WebSockets. Use the API over HTTP.", Outcome.UNREACHABLE)
+            return
+        if self._named.get("expect", "").lower() == "100-continue":
+            self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.flush()
+        self._principal = self._whose()
+        if self._principal is None:
+            self._do(self._pass_on())
+        elif self._whole:
+            self._do(self._decide(self._principal))
 
-    async def _call(self, length: int | None, upload: AsyncIterator[bytes | memoryview] | None) -> aiohttp.ClientResponse:
-        query = self._scope["query_string"]
-        target = self._scope["raw_path"] + (b"?" + query if query else b"")
-        return await self._relay.session.request(
-            self._scope["method"],
-            URL(self._relay.settings.anthropic_url + target.decode("latin-1"), encoded=True),
-            headers=headers.to_upstream(self._scope["headers"], length),
-            data=upload,
-            allow_redirects=False,
-        )
+    def upload(self, data: bytes) -> None:
+        """A piece of the request's body."""
+        if self._over:
+            return
+        if self._connection is not None:
+            self._send(self._connection, data)
+            return
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        if self._principal is None:
+            if self._waiting_bytes > _HELD_UPLOAD_BYTES:
+                self._client.flow.pause_reading()
+        elif self._waiting_bytes > self._relay.settings.max_body_bytes:
+            self._principal = None
+            self._do(self._pass_on())
 
-    async def _upload(self) -> tuple[int | None, AsyncIterator[bytes | memoryview] | None]:
-        """The length of the request's body, if it has been read, and the body; None and None if it has none."""
-        if not headers.announces_body(self._scope["headers"]):
-            self._client.skip_body()
-            return None, None
-        principal = self._principal()
-        limit = self._relay.settings.max_body_bytes
-        if principal is None or headers.content_length(self._scope["headers"]) > limit:
-            return None, self._client.body()
-        body, rest = await _taken(self._client.body(), limit)
-        if rest is not None:
-            return None, _chained(body, rest)
-        started = time.perf_counter()
-        body = await self._intercepted(body, principal)
-        telemetry.RELAY_OVERHEAD.observe(time.perf_counter() - started)
-        return len(body), _slices(body)
+    def uploaded(self) -> None:
+        """The request's body is whole."""
+        self._whole = True
+        if self._over or not self._begun:
+            return
+        if self._connection is not None:
+            self._sent(self._connection)
+        elif self._principal is not None:
+            self._do(self._decide(self._principal))
 
-    def _principal(self) -> models.Principal | None:
-        """Whose memories a call has to do with; None: nobody's."""
-        if self._route is not routes.Route.MESSAGES or access.refusal(headers.as_text(self._scope["headers"]), self._relay.settings):
+    def hold_answer(self) -> None:
+        if self._connection is not None:
+            self._connection.pause()
+
+    def go_on(self) -> None:
+        if self._connection is not None:
+            self._connection.resume()
+
+    def client_left(self) -> None:
+        """The client has hung up: generating an answer for nobody costs the person money."""
+        if not self._over:
+            self._end(self._relayed or Outcome.CLIENT_CLOSED)
+
+    def abort(self) -> None:
+        """Break off: the client must not take what it has for the whole answer."""
+        if not self._over:
+            self._client.transport.abort()
+            self._end(Outcome.CUT)
+
+    # to the upstream
+
+    def _do(self, work: Coroutine[None, None, None]) -> None:
+        self._work = asyncio.create_task(work)
+        self._work.add_done_callback(self._done)
+
+    def _done(self, work: asyncio.Task[None]) -> None:
+        if not work.cancelled() and (error := work.exception()) is not None:
+            log.error("exchange_failed", exc_info=error)
+            self.broke(upstream.Broken("BRB made a mistake: see its log"))
+
+    def _whose(self) -> models.Principal | None:
+        length = headers.content_length(self._spelt)
+        if not self._route.holds_conversation or not headers.announces_body(self._spelt) or (length or 0) > self._relay.settings.max_body_bytes:
             return None
-        return models.LOCAL
+        return None if access.refusal(self._named, self._relay.settings) else models.LOCAL
+
+    async def _decide(self, principal: models.Principal) -> None:
+        """Have the whole body changed, and send it."""
+        started = time.perf_counter()
+        original = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
+        self._waiting = []
+        body = await self._intercepted(original, principal)
+        telemetry.RELAY_OVERHEAD.observe(time.perf_counter() - started)
+        await self._ask(body, len(body))
 
     async def _intercepted(self, body: bytes, principal: models.Principal) -> bytes:
         try:
-            call = await _apart(len(body), lambda: anthropic.read(headers.as_text(self._scope["headers"]), body, principal, self._relay.clock()))
+            call = await _apart(len(body), lambda: self._relay.reader.read(self._route, self._named, body, principal, self._relay.clock()))
             if call.kind is calls.Kind.OPAQUE:
                 return body
             prepared = await self._relay.interceptor.before(call)
@@ -229,50 +279,185 @@ class _Exchange:
         self._prepared = prepared
         return changed
 
-    async def _answer(self, response: aiohttp.ClientResponse) -> Outcome:
-        self._status = response.status
-        added = self._prepared.headers if self._prepared else ()
-        tee = self._tee if self._prepared is not None and response.status == 200 else None
-        if tee is not None:
-            tee.describe(response.headers)
-        try:
-            await _start(self._send, response.status, headers.to_client(response.raw_headers, added))
-            async for chunk in response.content.iter_any():
-                if tee is not None:
-                    tee.append(chunk)
-                    if tee.size == response.content_length:
-                        await self._told(_RECORD_SECONDS)
-                await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
-        except (aiohttp.ClientError, OSError):
-            return Outcome.CUT  # returning without an end makes the server close the connection: the client must not take this for the whole
-        finally:
-            if not response.content.at_eof():
-                response.close()
-        self._relayed = Outcome.OK if response.status < 400 else Outcome.UPSTREAM_ERROR
-        await self._told(_RECORD_SECONDS)
-        await _finish(self._send)
-        return self._relayed
+    async def _pass_on(self) -> None:
+        """Send the body as it comes."""
+        await self._ask(None if headers.announces_body(self._spelt) else b"", None)
 
-    async def _refuse(self, error: Exception) -> None:
-        self._status = 502
-        host = URL(self._relay.settings.anthropic_url).host
-        log.warning("upstream_unreachable", host=host, error=type(error).__name__)
-        message = f"BRB can't reach {host} ({_cause(error)}). Check the network, or the address in BRB_ANTHROPIC_URL."
-        body = msgspec.json.encode({"type": "error", "error": {"type": "api_error", "message": message}})
-        await _start(self._send, 502, [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())])
-        await _finish(self._send, body)
+    async def _ask(self, body: bytes | None, length: int | None) -> None:
+        connection = self._upstream.idle()
+        if connection is None:
+            try:
+                connection = await self._upstream.connect()
+            except upstream.Broken as error:
+                self.broke(error)
+                return
+        self._connection = connection
+        self._sent_at = time.perf_counter()
+        connection.ask(self, self._head(length), body, bodiless=self._method == b"HEAD")
+        if body is None:
+            for piece in self._waiting:
+                self._send(connection, piece)
+            self._waiting = []
+            self._client.flow.resume_reading()
+            if self._whole:
+                self._sent(connection)
 
-    async def _told(self, patience_seconds: float | None = None) -> None:
-        """Tell the interceptor how it went, once, and wait for it."""
-        if self._prepared is None:
+    def _head(self, length: int | None) -> bytes:
+        lines = [b"%b %b HTTP/1.1" % (self._method, routes.target(self._upstream.url, self._target))]
+        lines += [b"%b: %b" % header for header in headers.to_upstream(self._spelt, self._upstream.authority, length)]
+        return b"\r\n".join([*lines, b"", b""])
+
+    @property
+    def _in_chunks(self) -> bool:
+        return "transfer-encoding" in self._named
+
+    def _send(self, connection: upstream.Connection, data: bytes) -> None:
+        connection.send(*_chunk(data)) if self._in_chunks else connection.send(data)
+
+    def _sent(self, connection: upstream.Connection) -> None:
+        if self._in_chunks:
+            connection.send(_LAST_CHUNK)
+        connection.sent()
+
+    # from the upstream
+
+    def upload_held(self) -> None:
+        self._client.flow.pause_reading()
+
+    def upload_goes_on(self) -> None:
+        self._client.flow.resume_reading()
+
+    def interim(self, status: int, reason: bytes, raw: list[Header]) -> None:
+        if self._chunks and status != 100:  # we have answered the expectation ourselves; HTTP/1.0 knows no informational answers
+            self._out.append(_head(status, reason, headers.to_client(raw)))
+
+    def began(self, status: int, reason: bytes, raw: list[Header]) -> None:
+        if self._prepared is not None:
+            telemetry.UPSTREAM_TTFB.observe(time.perf_counter() - self._sent_at)
+        self._status = status
+        if self._prepared is not None and status == 200:
+            self._tee = _Tee(self._route, headers.as_text(raw))
+        kept = headers.to_client(raw, self._prepared.headers if self._prepared else ())
+        bodiless = self._method == b"HEAD" or status in (204, 304)
+        self._left = headers.content_length(kept) if not bodiless else None
+        if not bodiless and self._left is None:
+            if self._chunks:
+                self._framed = True
+                kept.append((b"Transfer-Encoding", b"chunked"))
+            else:
+                self.keep_alive = False
+        self._write_head(status, reason, kept)
+        if self._client.flow.write_paused:
+            self.hold_answer()
+
+    def piece(self, data: bytes) -> None:
+        if self._tee is not None:
+            self._tee.append(data)
+        if self._framed:
+            self._out += _chunk(data)
+        elif self._left is None or not self._recorded:
+            self._out.append(data)
+        else:
+            self._left -= len(data)
+            if self._left == 0:  # with its last byte the client has the whole answer: that waits for the turn to be recorded
+                data, self._held = data[:-1], data[-1:]
+            self._out.append(data)
+
+    @property
+    def _recorded(self) -> bool:
+        """Whether the end of the answer waits until the turn is recorded."""
+        return self._tee is not None and self._prepared is not None and self._prepared.call.is_recorded
+
+    def ended(self) -> None:
+        self._connection = None
+        self._relayed = Outcome.OK if self._status < 400 else Outcome.UPSTREAM_ERROR
+        if self._recorded:
+            self.flush()
+            self._do(self._finish_recorded(self._relayed))
+        else:
+            self._finish_answer(self._relayed)
+
+    async def _finish_recorded(self, outcome: Outcome) -> None:
+        await asyncio.wait({self._told()}, timeout=_RECORD_SECONDS)
+        if not self._over:
+            self._finish_answer(outcome)
+
+    def _finish_answer(self, outcome: Outcome) -> None:
+        self._out.append(_LAST_CHUNK if self._framed else self._held)
+        self._finish(outcome)
+
+    def broke(self, error: upstream.Broken) -> None:
+        if self._over:
             return
+        self.flush()
+        if self.began_answer:  # close without its end, so that the client does not take it for the whole
+            if self._framed or self._left is not None:
+                self._client.transport.close()
+            else:
+                self._client.transport.abort()
+            self._end(Outcome.CUT)
+            return
+        log.warning("upstream_unreachable", host=self._upstream.host, error=str(error))
+        setting = f"BRB_{self._vendor.upper()}_URL"
+        self._refuse(502, f"BRB can't reach {self._upstream.host} ({error}). Check the network, or the address in {setting}.", Outcome.UNREACHABLE)
+
+    # to the client
+
+    def _refuse(self, status: int, message: str, outcome: Outcome) -> None:
+        self._status = status
+        body = msgspec.json.encode(_error(self._vendor, message))
+        phrase = {404: b"Not Found", 502: b"Bad Gateway"}[status]
+        self._write_head(status, phrase, [(b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(body))])
+        self._out.append(b"" if self._method == b"HEAD" else body)
+        self._finish(outcome)
+
+    def _write_head(self, status: int, reason: bytes, kept: list[Header]) -> None:
+        self.began_answer = True
+        if not self.keep_alive:
+            kept.append((b"Connection", b"close"))
+        self._out.append(_head(status, reason, kept))
+
+    def flush(self) -> None:
+        if self._out and not self._client.transport.is_closing():
+            self._client.transport.writelines(self._out)
+        self._out = []
+
+    # the end
+
+    def _finish(self, outcome: Outcome) -> None:
+        """The answer is whole."""
+        self.flush()
+        self.response_complete = True
+        if not self.keep_alive:
+            self._client.transport.close()
+        self._end(outcome)
+        self._client.on_response_complete()
+
+    def _end(self, outcome: Outcome) -> None:
+        self._over = True
+        self._waiting = []
+        self._client.answering = None
+        self._relay.exchanges.discard(self)
+        if self._connection is not None:
+            self._connection.abort()
+            self._connection = None
+        if self._work is not None and self._work is not asyncio.current_task():
+            self._work.cancel()
+        telemetry.RELAY_REQUESTS.labels(self._route, outcome).inc()
+        log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(time.perf_counter() - self._started, 3))
+        if self._prepared is not None:
+            self._told()
+
+    def _told(self) -> asyncio.Task[None]:
+        """Tell the interceptor how it went, once."""
+        assert self._prepared is not None  # noqa: S101 - the callers looked
         if self._telling is None:
             self._telling = self._relay.keep(self._tell(self._prepared))
-        await asyncio.wait({self._telling}, timeout=patience_seconds)
+        return self._telling
 
     async def _tell(self, prepared: Prepared) -> None:
         try:
-            answer = await _apart(self._tee.size, self._tee.read)
+            answer = await _apart(self._tee.size, self._tee.read) if self._tee is not None else calls.NO_ANSWER
             telemetry.CACHE_READ_TOKENS.inc(answer.usage.cache_read_input_tokens or 0)
             telemetry.CACHE_WRITE_TOKENS.inc(answer.usage.cache_creation_input_tokens or 0)
             await self._relay.interceptor.after(prepared, answer)
@@ -280,111 +465,47 @@ class _Exchange:
             log.warning("interceptor_failed", step="after", exc_info=error)
 
 
-class _Client:
-    """The receiving side of an ASGI connection: the request's body, then whether the client is still there."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._over = asyncio.Event()
-        self.left = False
-
-    async def body(self) -> AsyncIterator[bytes]:
-        more = True
-        while more:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                self.left = True
-                self._over.set()
-                raise _ClientLeft
-            more = message["type"] == "http.request" and message["more_body"]
-            if message["type"] == "http.request" and message["body"]:
-                yield message["body"]
-        self._over.set()
-
-    def skip_body(self) -> None:
-        self._over.set()
-
-    async def gone(self) -> None:
-        """Returns when the client has hung up. Waits for the end of the body first: only one can receive."""
-        await self._over.wait()
-        while not self.left:
-            self.left = (await self._receive())["type"] == "http.disconnect"
-
-
 class _Tee:
-    """References to the chunks of an answer, to be read once it has been relayed."""
+    """References to the pieces of an answer, to be read once it has been relayed."""
 
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-        self._content_type = self._content_encoding = ""
+    def __init__(self, route: routes.Route, named: Mapping[str, str]) -> None:
+        self._pieces: list[bytes] = []
+        self._route = route
+        self._content_type = named.get("content-type", "")
+        self._content_encoding = named.get("content-encoding", "")
         self.size = 0
 
-    def describe(self, answer_headers: Mapping[str, str]) -> None:
-        self._content_type = answer_headers.get("content-type", "")
-        self._content_encoding = answer_headers.get("content-encoding", "")
-
-    def append(self, chunk: bytes) -> None:
-        self.size += len(chunk)
+    def append(self, piece: bytes) -> None:
+        self.size += len(piece)
         if self.size <= _MAX_TEE_BYTES:
-            self._chunks.append(chunk)
+            self._pieces.append(piece)
         else:
-            self._chunks.clear()
+            self._pieces.clear()
 
     def read(self) -> calls.Answer:
-        return sse.read(self._content_type, self._content_encoding, self._chunks) if self._chunks else calls.NO_ANSWER
+        if not self._pieces:
+            return calls.NO_ANSWER
+        return answers.read(self._route, self._content_type, self._content_encoding, self._pieces)
 
 
-async def _start(send: Send, status: int, raw_headers: list[tuple[bytes, bytes]]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": raw_headers})
+_LAST_CHUNK = b"0\r\n\r\n"
 
 
-async def _finish(send: Send, body: bytes = b"") -> None:
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+def _chunk(data: bytes) -> tuple[bytes, bytes, bytes]:
+    return b"%x\r\n" % len(data), data, b"\r\n"
+
+
+def _head(status: int, reason: bytes, kept: Sequence[Header]) -> bytes:
+    return b"\r\n".join([b"HTTP/1.1 %d %b" % (status, reason), *(b"%b: %b" % header for header in kept), b"", b""])
+
+
+def _error(vendor: routes.Vendor, message: str) -> dict[str, object]:
+    """In the shape of the vendor's own errors, so that its SDKs raise what they raise for these."""
+    if vendor is routes.Vendor.ANTHROPIC:
+        return {"type": "error", "error": {"type": "api_error", "message": message}}
+    return {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
 
 
 async def _apart(size: int, work: Callable[[], _T]) -> _T:
     """Do CPU work on so many bytes: here if they are few, else off the event loop."""
     return await asyncio.to_thread(work) if size > _THREAD_BYTES else work()
-
-
-async def _taken(chunks: AsyncIterator[bytes], limit: int) -> tuple[bytes, AsyncIterator[bytes] | None]:
-    """The whole body and None; or, if it is longer than the limit, its beginning and the rest."""
-    taken = []
-    size = 0
-    async for chunk in chunks:
-        taken.append(chunk)
-        size += len(chunk)
-        if size > limit:
-            return b"".join(taken), chunks
-    return b"".join(taken), None
-
-
-async def _chained(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes | memoryview]:
-    async for piece in _slices(beginning):
-        yield piece
-    async for chunk in rest:
-        yield chunk
-
-
-async def _slices(body: bytes) -> AsyncIterator[memoryview]:
-    """In pieces, so that a large upload waits for the socket instead of filling its buffer."""
-    view = memoryview(body)
-    for start in range(0, len(body), _UPLOAD_BYTES):
-        yield view[start : start + _UPLOAD_BYTES]
-
-
-def _cause(error: Exception) -> str:
-    match error:
-        case aiohttp.ClientConnectorDNSError():
-            return "its name can't be resolved"
-        case aiohttp.ClientConnectorCertificateError():
-            return "its certificate is not trusted"
-        case aiohttp.ClientSSLError():
-            return "TLS failed"
-        case TimeoutError():
-            return f"no connection within {_CONNECT_SECONDS:.0f} s"
-        case aiohttp.ClientConnectorError():
-            return os.strerror(error.errno).lower() if error.errno else "no connection"
-        case aiohttp.ServerDisconnectedError():
-            return "it closed the connection without an answer"
-    return type(error).__name__

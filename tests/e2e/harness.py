@@ -67,6 +67,7 @@ class Brb:
             "BRB_DATA_DIR": str(self.data),
             "BRB_PORT": str(self.port),
             "BRB_ANTHROPIC_URL": upstream,
+            "BRB_OPENAI_URL": upstream,
             "BRB_RECALL_DEADLINE_MS": str(RECALL_DEADLINE_MS),
             "BRB_LEASE_SECONDS": str(LEASE_SECONDS),
             **environment,

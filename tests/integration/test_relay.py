@@ -1,6 +1,5 @@
 """The relay under the real server, against an upstream on a raw socket. Docstrings name the public reports of what goes wrong elsewhere."""
 
-import asyncio
 import gzip
 import http.client
 import io
@@ -20,7 +19,7 @@ from services.core import config, telemetry
 from services.proxy import relay
 from services.proxy.wire import calls
 from tests.support import upstream as up
-from tests.support.serving import serving
+from tests.support.relaying import relaying
 
 BLOCK = "remembered"
 PERSON = rb'{"model":"m","max_tokens":100, "messages":[{"role":"user","content":"h\u00e9 1.10"}],"n":1e20}'
@@ -107,20 +106,6 @@ def upstream(upstreams: up.Upstream) -> up.Upstream:
     return upstreams
 
 
-def app_of(handler: relay.Relay) -> Any:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "lifespan":
-            return await handler(scope, receive, send)
-        await receive()
-        await handler.open()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await handler.close()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    return app
-
-
 @pytest.fixture(scope="module")
 def switch() -> Switch:
     return Switch()
@@ -134,8 +119,8 @@ def teller(switch: Switch) -> Teller:
 
 @pytest.fixture(scope="module")
 def base(upstreams: up.Upstream, switch: Switch) -> Iterator[str]:
-    settings = config.Settings(anthropic_url=upstreams.url, max_body_bytes=3_000_000)
-    with serving(app_of(relay.Relay(settings, switch))) as url:
+    settings = config.Settings(anthropic_url=upstreams.url, openai_url=upstreams.url, max_body_bytes=3_000_000)
+    with relaying(settings, switch) as url:
         yield url
 
 
@@ -399,7 +384,7 @@ def test_a_head_request_has_no_body(base: str, upstream: up.Upstream) -> None:
 
 def test_an_answer_that_lasts_until_the_connection_closes_is_whole(base: str, upstream: up.Upstream) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        settings = config.Settings(anthropic_url=f"http://127.0.0.1:{server.getsockname()[1]}/prefix")
+        settings = config.Settings(openai_url=f"http://127.0.0.1:{server.getsockname()[1]}/prefix")
         seen: list[bytes] = []
 
         def once() -> None:
@@ -410,7 +395,7 @@ def test_an_answer_that_lasts_until_the_connection_closes_is_whole(base: str, up
 
         thread = threading.Thread(target=once)
         thread.start()
-        with serving(app_of(relay.Relay(settings, Teller()))) as base:
+        with relaying(settings, Teller()) as base:
             got = ask(base, None, "/v1/models", "GET")
         thread.join(up.DEADLINE_SECONDS)
     assert (got.body, got.whole) == (b"the whole", True)
@@ -511,7 +496,7 @@ def plain_server() -> Iterator[int]:
 def test_an_unreachable_upstream_is_named_with_the_cause(request: pytest.FixtureRequest, url: str, cause: str) -> None:
     port = request.getfixturevalue("plain_server") if "{plain}" in url else 0
     settings = config.Settings(anthropic_url=url.format(plain=port))
-    with serving(app_of(relay.Relay(settings, Teller()))) as base:
+    with relaying(settings, Teller()) as base:
         got = ask(base)
     assert got.status == 502
     message = json.loads(got.body)["error"]["message"]
@@ -529,15 +514,18 @@ def test_an_answer_before_the_end_of_the_upload_comes_back(base: str, upstream: 
         assert b"413" in received_until(connection, b"too large")
 
 
-def test_websockets_are_closed() -> None:
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message["type"])
-
-    handler = relay.Relay(config.Settings(), Teller())
-    asyncio.run(handler({"type": "websocket", "path": "/v1/responses"}, None, send))  # type: ignore[arg-type,typeddict-item]
-    assert sent == ["websocket.close"]
+def test_a_websocket_is_refused_so_that_clients_go_on_over_http(base: str, upstream: up.Upstream) -> None:
+    """Codex falls back to HTTP after a 404 on the upgrade."""
+    upgrade = [
+        ("connection", "Upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ]
+    got = ask(base, None, "/v1/responses", "GET", upgrade)
+    assert got.status == 404
+    assert "WebSocket" in json.loads(got.body)["error"]["message"]
+    assert upstream.requests == []
 
 
 def test_a_broken_memory_does_not_cost_the_call(base: str, upstream: up.Upstream, teller: Teller) -> None:

@@ -42,6 +42,8 @@ class Call(msgspec.Struct, frozen=True):
     session, project: "" if unknown. at: when it came (epoch seconds).
     follows: the ledger's key of the part of the conversation that the upstream keeps (`previous_response_id`, `conversation`); "" if the
     whole conversation is in the request.
+    lasting: whether `follows` names a conversation, which goes on under its name; a response has one of its own each time.
+    learns: whether the new turn is the person's own, so that it may be learnt from; a subagent's is written by another agent.
     """
 
     kind: Kind
@@ -53,10 +55,17 @@ class Call(msgspec.Struct, frozen=True):
     project: str = ""
     answer: str = ""
     follows: str = ""
+    learns: bool = True
+    lasting: bool = False
 
     @property
     def new_turn(self) -> Turn | None:
         return self.turns[-1] if self.kind is Kind.HUMAN else None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether something is written down of its answer that a later call relies on: a new turn, or what the upstream keeps was told."""
+        return self.kind is Kind.HUMAN or bool(self.follows)
 
     @property
     def old_turns(self) -> tuple[Turn, ...]:

@@ -1,10 +1,9 @@
-"""Headers between the two hops. All pass but those that belong to one hop, and BRB's own."""
+"""Headers between the two hops. All pass as they were spelt but those that belong to one hop, and BRB's own."""
 
 from collections.abc import Iterable, Sequence
 
-from multidict import CIMultiDict
-
-Raw = Iterable[tuple[bytes, bytes]]
+Header = tuple[bytes, bytes]
+Raw = Iterable[Header]
 
 _HOP = frozenset(
     {
@@ -19,29 +18,41 @@ _HOP = frozenset(
         b"upgrade",
     }
 )
-_REQUEST_HOP = _HOP | {b"host", b"expect"}  # the server in front of us has already answered an expectation
 _OWN = b"x-brb-"
 
 
-def to_upstream(raw: Raw, length: int | None) -> CIMultiDict[str]:
-    """A request's headers for the upstream. `length`: of the body that will be sent, None if it passes as it comes."""
-    raw = list(raw)
-    dropped = _REQUEST_HOP | _nominated(raw)
-    if length is not None or _has(raw, b"transfer-encoding"):
-        dropped |= {b"content-length"}
-    kept = CIMultiDict((_text(name), _text(value)) for name, value in raw if name.lower() not in dropped and not name.lower().startswith(_OWN))
-    if length is not None:
-        kept["content-length"] = str(length)
+def to_upstream(raw: Sequence[Header], authority: bytes, length: int | None) -> list[Header]:
+    """A request's headers for the upstream `authority`. `length`: of the body that will be sent, None if it passes as it comes.
+
+    An expectation was answered by the server in front; a length beside a transfer coding means nothing (RFC 9112 §6.3).
+    """
+    dropped = _HOP | {b"expect"} | _nominated(raw)
+    chunked = _has(raw, b"transfer-encoding")
+    kept = []
+    for header in raw:
+        name = header[0].lower()
+        if name == b"host":
+            kept.append((header[0], authority))
+        elif name == b"content-length":
+            if length is None and not chunked:
+                kept.append(header)
+            elif length is not None:
+                kept.append((header[0], b"%d" % length))
+        elif name not in dropped and not name.startswith(_OWN):
+            kept.append(header)
+    if length is None and chunked:
+        kept.append((b"Transfer-Encoding", b"chunked"))
+    elif length is not None and not _has(raw, b"content-length"):
+        kept.append((b"Content-Length", b"%d" % length))
     return kept
 
 
-def to_client(raw: Raw, added: Sequence[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:
+def to_client(raw: Sequence[Header], added: Sequence[tuple[str, str]] = ()) -> list[Header]:
     """An answer's headers for the client, duplicates and order kept."""
-    raw = list(raw)
     dropped = _HOP | _nominated(raw)
     if _has(raw, b"transfer-encoding"):
         dropped |= {b"content-length"}
-    return [pair for pair in raw if pair[0].lower() not in dropped] + [(name.encode(), value.encode()) for name, value in added]
+    return [header for header in raw if header[0].lower() not in dropped] + [(name.encode(), value.encode()) for name, value in added]
 
 
 def as_text(raw: Raw) -> dict[str, str]:
@@ -56,9 +67,9 @@ def announces_body(raw: Raw) -> bool:
     return any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in raw)
 
 
-def content_length(raw: Raw) -> int:
-    """0 if it is not announced."""
-    return next((int(value) for name, value in raw if name.lower() == b"content-length" and value.isdigit()), 0)
+def content_length(raw: Raw) -> int | None:
+    """None if it is not announced."""
+    return next((int(value) for name, value in raw if name.lower() == b"content-length" and value.isdigit()), None)
 
 
 def _has(raw: Raw, wanted: bytes) -> bool:

@@ -1,7 +1,9 @@
 """Which API a call belongs to, and which calls hold a conversation."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 
 class Vendor(StrEnum):
@@ -28,10 +30,16 @@ class Route(StrEnum):
 
 
 _POST = {b"/v1/messages": Route.MESSAGES, b"/v1/chat/completions": Route.CHAT, b"/v1/responses": Route.RESPONSES}
-_ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/v1/organizations", b"/v1/skills", b"/v1/sessions", b"/v1/agents", b"/v1/environments")
-_OPENAI_PATHS = (b"/v1/chat/", b"/v1/responses", b"/v1/completions", b"/v1/embeddings", b"/v1/conversations", b"/v1/moderations", b"/v1/images",
-                 b"/v1/audio", b"/v1/realtime", b"/v1/assistants", b"/v1/threads", b"/v1/vector_stores", b"/v1/fine_tuning", b"/v1/uploads",
-                 b"/v1/batches", b"/v1/evals", b"/v1/containers", b"/v1/videos", b"/v1/responses/")  # fmt: skip
+# What comes behind `/v1/` in the calls of the vendors' own SDKs (anthropic 2.14, openai 3.57): those that only one of them has.
+_ANTHROPIC = frozenset(
+    b"complete compliance deployment_runs deployments dreams environments memory_stores messages organizations sessions tunnels user_profiles".split()
+)
+_OPENAI = frozenset(
+    b"assistants audio batches chat chatkit completions containers content_provenance_checks conversations decisions embeddings evals fine_tuning"
+    b" images live moderations organization projects realtime responses safety threads uploads vector_stores videos webhook_endpoints"
+    b" webhook_event_types".split()
+)
+_VERSION = re.compile(r"/v\d[^/]*(?=/|$)")
 
 
 def route(method: str, path: bytes) -> Route:
@@ -44,10 +52,28 @@ def route(method: str, path: bytes) -> Route:
 
 
 def vendor(path: bytes, headers: Mapping[str, str]) -> Vendor:
-    """Whose API a path belongs to; where both have it (`/v1/models`, `/v1/files`), the client's headers (lower-case names) tell: every call to
-    Anthropic names `anthropic-version`."""
-    if path.startswith(_ANTHROPIC_PATHS):
+    """Whose API a path belongs to. Where both have it (`/v1/models`, `/v1/files`) or neither is known to, the client's headers tell (lower-case
+    names): every call to Anthropic names `anthropic-version`."""
+    resource = path.removeprefix(b"/v1/").partition(b"/")[0]
+    if resource in _ANTHROPIC:
         return Vendor.ANTHROPIC
-    if path.startswith(_OPENAI_PATHS):
+    if resource in _OPENAI:
         return Vendor.OPENAI
     return Vendor.ANTHROPIC if "anthropic-version" in headers or "x-api-key" in headers else Vendor.OPENAI
+
+
+def target(base_url: str, asked: bytes) -> bytes:
+    """What to ask of the server behind a base URL, for a request target (path and query) of a client.
+
+    People write base URLs with and without the `/v1` that every call begins with. A base that names a version itself, wherever in its path
+    (`/openai/v1`, `/api/paas/v4`, `/v1beta/openai`), stands in for it.
+    """
+    base = urlsplit(base_url).path.rstrip("/")
+    if _VERSION.search(base) and (asked == b"/v1" or asked.startswith((b"/v1/", b"/v1?"))):
+        asked = asked.removeprefix(b"/v1")
+    return base.encode() + asked
+
+
+def relayed(method: str, path: bytes) -> bool:
+    """Whether a call belongs to the upstream's API, or is a client's probe of it, rather than to BRB's own routes."""
+    return path == b"/v1" or path.startswith(b"/v1/") or route(method, path) is Route.PROBE

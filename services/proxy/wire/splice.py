@@ -21,6 +21,7 @@ _DELIMITED = frozenset(b'"[{')
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_NAME = msgspec.json.Decoder(str)
 
 
 class Span(NamedTuple):
@@ -54,28 +55,48 @@ class LeaveAlone(msgspec.Struct, frozen=True):
     reason: str
 
 
-def messages(body: bytes) -> list[Span] | LeaveAlone:
-    """Where each message is, in order."""
+class Listed(NamedTuple):
+    """A body that holds a list. fields: all its values by key, of equal keys the last. items: where each item of the list is, in order."""
+
+    fields: Mapping[str, msgspec.Raw]
+    items: list[Span]
+
+
+def listed(body: bytes, key: str) -> Listed | LeaveAlone:
+    """A body's values, and the places of the items of the list that it holds under a key."""
     try:
-        lists = [span for key, span in _members(body, Span(_after_gap(body, 0), len(body))) if key == "messages"]
+        fields = _OBJECT.decode(body)
+        lists = [span for name, span in _members(body, Span(_after_gap(body, 0), len(body)), fields) if name == key]
         if len(lists) != 1:
-            return LeaveAlone("not exactly one list of messages")
-        return _items(body, lists[0])
+            return LeaveAlone(f"not exactly one list of {key}")
+        return Listed(fields, items(body, lists[0]))
     except (msgspec.DecodeError, RecursionError) as error:
-        return LeaveAlone(f"not an object with a list of messages: {error}")
+        return LeaveAlone(f"not an object with a list of {key}: {error}")
 
 
-def spot(body: bytes, message: Span) -> Spot | LeaveAlone:
-    """Where a message takes a block."""
+def items(body: bytes, whole: Span) -> list[Span]:
+    """Where each item of a list is. Raises msgspec.DecodeError or RecursionError if it is no list."""
+    spans = []
+    position = whole.start + 1
+    for item in _LIST.decode(body[whole.start : whole.end]):
+        start = position if body[position] in _DELIMITED else _after_gap(body, position)
+        position = start + memoryview(item).nbytes
+        spans.append(Span(start, position))
+    return spans
+
+
+def spot(body: bytes, message: Span, behind: int = -1) -> Spot | LeaveAlone:
+    """Where a message takes a block: behind that of its blocks, as lists are indexed."""
     try:
-        members = [(key, span) for key, span in _members(body, message) if key in ("role", "content")]
-        if sorted(key for key, _ in members) != ["content", "role"]:
+        fields = _OBJECT.decode(body[message.start : message.end])
+        members = [(key, span) for key, span in _members(body, message, fields) if key == "role" or key == "content"]
+        if len(members) != 2 or members[0][0] == members[1][0]:
             return LeaveAlone("not exactly one role and content")
-        content = next(span for key, span in members if key == "content")
+        content = members[0][1] if members[0][0] == "content" else members[1][1]
         if body[content.start] == _QUOTE:
             return Spot(*content, Form.WRAPPED)
-        blocks = _items(body, content)
-        return Spot(blocks[-1].end, blocks[-1].end, Form.BLOCK) if blocks else LeaveAlone("content is empty")
+        blocks = items(body, content)
+        return Spot(blocks[behind].end, blocks[behind].end, Form.BLOCK) if blocks else LeaveAlone("content is empty")
     except (msgspec.DecodeError, RecursionError) as error:
         return LeaveAlone(f"not a message: {error}")
 
@@ -104,25 +125,14 @@ def _with_text(before: bytes, form: Form, text: str) -> bytes:
             return before[:-1] + b"\\n\\n" + literal[1:]
 
 
-def _members(body: bytes, whole: Span) -> Iterator[tuple[str, Span]]:
-    """Keys and values of an object, also those that a later equal key overrides."""
-    values = _OBJECT.decode(body[whole.start : whole.end])
+def _members(body: bytes, whole: Span, values: Mapping[str, msgspec.Raw]) -> Iterator[tuple[str, Span]]:
+    """Keys and places of an object's values, also of those that a later equal key overrides. `values`: the object, decoded."""
     position = whole.start + 1
     while key := _KEY.match(body, position):
-        name = msgspec.json.decode(key[1], type=str)
+        name = _NAME.decode(key[1])
         start = key.end()
         position = _end(body, start, bytes(values[name]))
         yield name, Span(start, position)
-
-
-def _items(body: bytes, whole: Span) -> list[Span]:
-    spans = []
-    position = whole.start + 1
-    for item in _LIST.decode(body[whole.start : whole.end]):
-        start = _after_gap(body, position)
-        position = start + memoryview(item).nbytes
-        spans.append(Span(start, position))
-    return spans
 
 
 def _after_gap(body: bytes, position: int) -> int:

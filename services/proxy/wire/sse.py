@@ -1,7 +1,7 @@
-"""What an answer said, read from a copy of its bytes after it has been relayed."""
+"""Streams of events and coded bodies; and what an answer of Anthropic's said, read from a copy of its bytes after it has been relayed."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import brotli  # type: ignore[import-untyped]
 import msgspec
@@ -42,11 +42,8 @@ class _Event(msgspec.Struct):
 _EVENT = msgspec.json.Decoder(_Event)
 
 
-def read(content_type: str, content_encoding: str, chunks: Sequence[bytes]) -> Answer:
-    """The answer in the body of a 200, streamed or not. One that can't be decoded says nothing."""
-    body = _decoded(b"".join(chunks), content_encoding)
-    if body is None:
-        return NO_ANSWER
+def answer(content_type: str, body: bytes) -> Answer:
+    """The answer in the decoded body of a 200 to MESSAGES. One that can't be read says nothing."""
     if content_type.lower().startswith("text/event-stream"):
         return _streamed(body)
     try:
@@ -116,7 +113,8 @@ def _usage(raw: dict[str, msgspec.Raw]) -> Usage:
         return Usage()
 
 
-def _decoded(body: bytes, content_encoding: str) -> bytes | None:
+def decoded(body: bytes, content_encoding: str) -> bytes | None:
+    """A body without its content codings; None if it can't be decoded, or would be larger than MAX_DECODED_BYTES."""
     for name in reversed([part.strip().lower() for part in content_encoding.split(",") if part.strip()]):
         try:
             body = b"".join(_pieces(name, body))

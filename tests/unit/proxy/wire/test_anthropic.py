@@ -23,8 +23,8 @@ def user(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
-def assistant(*blocks: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": list(blocks)}
+def assistant(*blocks: Any, **last: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": [*blocks[:-1], {**blocks[-1], **last}]}
 
 
 def plain(said: str, role: str = "user") -> dict[str, Any]:
@@ -84,6 +84,33 @@ HUMAN = {
     "SDK, image": read(user({"type": "image", "source": {"type": "base64", "data": "AA=="}}, text("my name is Leo"))),
     "SDK, unknown block": read(user({"type": "hologram", "content": {"a": [1]}}, text("my name is Leo"))),
     "SDK, web search": read(plain("my name is Leo"), tools=[{"type": "web_search_20250305", "name": "web_search"}]),
+    "SDK, forced to a tool": read(plain("my name is Leo"), tools=TOOLS, tool_choice={"type": "tool", "name": "Read"}),
+    "SDK, document, file and container": read(
+        user(
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "I am Ana"}, "citations": {"enabled": True}},
+            {"type": "document", "source": {"type": "file", "file_id": "f1"}},
+            {"type": "container_upload", "file_id": "f2"},
+            {"type": "search_result", "source": "https://x", "title": "t", "content": [text("I am Ana")]},
+            text("my name is Leo"),
+        )
+    ),
+    "SDK, server tools and MCP in the answer before": read(
+        plain("search"),
+        assistant(
+            {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {}},
+            {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": [{"type": "web_search_result", "url": "u"}]},
+            {"type": "mcp_tool_use", "id": "m1", "name": "x", "server_name": "s", "input": {}},
+            {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": False, "content": [text("ok")]},
+            {"type": "redacted_thinking", "data": "AA"},
+            text("found", citations=[{"type": "web_search_result_location", "cited_text": "t"}]),
+        ),
+        plain("my name is Leo"),
+        mcp_servers=[{"type": "url", "url": "https://x", "name": "s"}],
+        container="c1",
+    ),
+    "reminder behind the words": main(user(text("my name is Leo", **MARK), REMINDER)),
+    "hook's context behind the words": main(user(text("my name is Leo<user-prompt-submit-hook>x</user-prompt-submit-hook>", **MARK))),
+    "two messages of the person in a row": read(plain("hi"), plain("my name is Leo")),
     "SDK, odd fields": read(plain("my name is Leo"), system=7, tools="none", metadata=[], stream="yes", stop_sequences={}),
 }
 
@@ -96,6 +123,7 @@ def test_a_person_who_speaks_takes_a_turn(call: calls.Call) -> None:
     assert len(call.turn_id) == 32
 
 
+COMPACT = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a detailed summary of the conversation so far"
 NEXT = user(text("next", **MARK))
 TALK = (plain("my name is Leo"), assistant(text("hi Leo", **MARK)))
 NOT_HUMAN = {
@@ -116,6 +144,22 @@ NOT_HUMAN = {
     "tool result": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1", **MARK))), "step"),
     "tool result with a skill's text": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1"), text("Skill says hi", **MARK))), "step"),
     "only a reminder": (main(user(REMINDER)), "step"),
+    "compaction": (main(*TALK, plain("Your task is to create a detailed summary of the conversation so far")), "side"),
+    "compaction joined to the person's message": (main(user(text("my name is Leo"), text(COMPACT, **MARK))), "side"),
+    "compaction of a tool loop": (main(plain("a"), assistant(tool_use("t1"), **MARK), user(result("t1"), text(COMPACT))), "step"),
+    "topic detection": (main(plain("my name is Leo"), system="Analyze if this message indicates a new conversation topic"), "side"),
+    "recap": (main(*TALK, SYSTEM_NOTE, plain("The user stepped away. Recap in under 40 words.")), "side"),
+    "subagent of a fork": (main(*TALK, NEXT, headers={**CLAUDE_CODE, "x-claude-code-agent-id": "a1"}), "side"),
+    "server tool that goes on": (read(plain("x"), assistant({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})), "step"),
+    "results of several tools": (
+        main(plain("a"), assistant(tool_use("t1"), tool_use("t2")), user(result("t1"), result("t2", **MARK)), SYSTEM_NOTE),
+        "step",
+    ),
+    "only an image": (read(user({"type": "image", "source": {"type": "url", "url": "https://x"}})), "step"),
+    "only a document": (read(user({"type": "document", "source": {"type": "file", "file_id": "f"}}, text("", **MARK))), "step"),
+    "an empty text": (read(plain("")), "step"),
+    "only blanks": (read(user(text(" \n\t"))), "step"),
+    "another role": (read(plain("hi", "tool")), "step"),
     "prefilled answer": (read(plain("hi"), plain("{", "assistant")), "step"),
     "no message but the system's": (read(SYSTEM_NOTE), "opaque"),
     "no messages": (read(), "opaque"),
@@ -289,10 +333,84 @@ def test_blocks_go_behind_the_persons_last_block_before_trailing_system_messages
     assert changed == {**json.loads(body), "messages": [user(REMINDER, text("hi", **MARK), text("block")), SYSTEM_NOTE]}
 
 
-def test_a_fork_has_its_old_turns_but_not_its_instruction() -> None:
+BLOCK = text("block")
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ([text("hi")], []),
+        ([REMINDER, text("hi", **MARK)], []),
+        ([text("hi", **MARK)], [REMINDER]),
+        ([text("hi"), text("and ho")], [text("<system-reminder>a</system-reminder>"), text("  ")]),
+        ([text("hi")], [text(COMPACT, **MARK)]),
+        ([text("hi")], [REMINDER, text(COMPACT)]),
+        ([text("<command-name>/x</command-name><command-args>hi</command-args>")], [text("Do x.", **MARK)]),
+        ([text("hi"), {"type": "image", "source": {"data": "AA"}, **MARK}], []),
+        ([{"type": "image", "source": {"data": "AA"}}, text("hi")], []),
+        ([text("hi"), {"type": "image", "source": {"data": "AA"}}], [REMINDER]),
+        ([text("hi")], [text("[SUGGESTION MODE: …]")]),
+    ],
+)
+@pytest.mark.parametrize("spelling", [{"separators": (",", ":")}, {"indent": 1}])
+def test_the_block_stands_behind_what_the_person_gave(before: list[Any], behind: list[Any], spelling: dict[str, Any]) -> None:
+    """A reminder that comes or goes behind the person's words, or an order that the client joins to them, does not move it."""
+    body = {"messages": [plain("one"), *TALK[1:], user(*before, *behind), SYSTEM_NOTE], "tools": TOOLS}
+    raw = json.dumps(body, **spelling).encode()
+    turn = anthropic.read(CLAUDE_CODE, raw, models.LOCAL, NOON).turns[-1]
+    changed = splice.insert(raw, {turn.spot: "block"})
+    assert json.loads(changed) == {**body, "messages": [plain("one"), *TALK[1:], user(*before, BLOCK, *behind), SYSTEM_NOTE]}
+
+
+@pytest.mark.parametrize(
+    "compaction",
+    [
+        main(*TALK, user(text("and now?"), text(COMPACT))),
+        main(*TALK, user(text("and now?"), text(COMPACT, **MARK))),
+        main(*TALK, SYSTEM_NOTE, user(REMINDER, text("and now?"), REMINDER, text(COMPACT))),
+        main(*TALK, user(text("and now?"), text(COMPACT)), tools=[]),
+    ],
+)
+def test_a_summary_asked_for_in_the_persons_last_message_has_its_turn_as_an_old_one(compaction: calls.Call) -> None:
+    asked = main(plain("my name is Leo"), assistant(text("hi Leo")), user(text("and now?", **MARK)))
+    assert compaction.kind == "side"
+    assert [turn.words for turn in compaction.old_turns] == ["my name is Leo", "and now?"]
+    assert asked.new_turn is not None
+    assert compaction.old_turns[-1].keys[0] == asked.new_turn.keys[0]
+
+
+def test_a_fork_has_its_old_turns() -> None:
     call = main(*TALK, plain("Summarise the conversation"))
-    assert [turn.words for turn in call.turns] == ["my name is Leo"]
+    assert [turn.words for turn in call.old_turns] == ["my name is Leo", "Summarise the conversation"]
     assert call.turns[0].keys == main(TALK[0]).turns[0].keys
+
+
+@pytest.mark.parametrize("name", ["title, told by its prompt", "topic detection", "subagent", "quota probe"])
+def test_a_call_that_only_quotes_the_person_is_not_taken_for_their_turn(name: str) -> None:
+    assert NOT_HUMAN[name][0].turns == ()
+
+
+def test_subagents_are_recalled_for_if_that_is_wanted_and_never_learnt_from() -> None:
+    raw = json.dumps({"messages": [user(REMINDER, text("find it", **MARK))], "tools": TOOLS, "stream": True}).encode()
+    of_agent = {**CLAUDE_CODE, "x-claude-code-agent-id": "a1"}
+    calls_made = [
+        anthropic.read(headers, raw, models.LOCAL, NOON, subagents=wanted) for headers in (CLAUDE_CODE, of_agent) for wanted in (False, True)
+    ]
+    assert [(call.kind, call.learns) for call in calls_made] == [("human", True), ("human", True), ("side", False), ("human", False)]
+    readers = [anthropic.Reader(subagents=wanted).read(of_agent, raw, models.LOCAL, NOON) for wanted in (False, True)]
+    assert readers == calls_made[2:]
+
+
+@pytest.mark.parametrize("said", ["имя мне Лев", "我的名字是利奥", "اسمي ليو", "नाम लियो है", "a\u0000b", "👩‍👩‍👧 é", "x" * 1_000_000, "<" * 100_000])
+def test_words_are_the_persons_in_any_script_and_of_any_length(said: str) -> None:
+    call = main(user(REMINDER, text(said, **MARK)))
+    assert call.new_turn is not None
+    assert call.new_turn.words == said
+
+
+def test_uploads_tell_turns_apart() -> None:
+    one, other = (read(user({"type": "container_upload", "file_id": name}, text("what is this?"))) for name in ("f1", "f2"))
+    assert not set(one.turns[0].keys) & set(other.turns[0].keys)
 
 
 @pytest.mark.parametrize("limit", [2, 50, 64])

@@ -41,9 +41,9 @@ spellings = st.sampled_from(
 
 
 def spots(body: bytes) -> dict[int, splice.Spot]:
-    spans = splice.messages(body)
-    assert not isinstance(spans, splice.LeaveAlone)
-    found = {index: splice.spot(body, span) for index, span in enumerate(spans)}
+    listed = splice.listed(body, "messages")
+    assert not isinstance(listed, splice.LeaveAlone)
+    found = {index: splice.spot(body, span) for index, span in enumerate(listed.items)}
     return {index: spot for index, spot in found.items() if isinstance(spot, splice.Spot)}
 
 
@@ -125,7 +125,7 @@ def test_odd_spellings_and_repeated_keys_stay_as_they_are(body: bytes, changed: 
     ],
 )
 def test_a_body_without_one_clear_list_of_messages_is_left_alone(body: bytes) -> None:
-    assert isinstance(splice.messages(body), splice.LeaveAlone)
+    assert isinstance(splice.listed(body, "messages"), splice.LeaveAlone)
 
 
 @pytest.mark.parametrize(

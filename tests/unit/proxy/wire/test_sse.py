@@ -7,7 +7,7 @@ import brotli
 import pytest
 import zstandard
 
-from services.proxy.wire import calls, sse
+from services.proxy.wire import answers, calls, routes, sse
 
 STREAM = "text/event-stream; charset=utf-8"
 EVENTS = [
@@ -45,6 +45,10 @@ ANSWER = calls.Answer(True, "Café 中\n\nok\norphan", "tool_use", "msg_1", call
 ERROR = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
+def read(content_type: str, coding: str, chunks: list[bytes]) -> calls.Answer:
+    return answers.read(routes.Route.MESSAGES, content_type, coding, chunks)
+
+
 def streamed(events: list[dict], newline: str = "\n") -> bytes:
     lines = [": keepalive", ""]
     for event in events:
@@ -57,30 +61,30 @@ def test_a_stream_is_read_whole_however_it_was_cut_into_chunks(newline: str) -> 
     """headroom P1-8: characters were lost where a chunk ended."""
     body = streamed(EVENTS, newline)
     for cut in range(len(body)):
-        assert sse.read(STREAM, "", [body[:cut], body[cut:]]) == ANSWER
-    assert sse.read(STREAM, "", [body[i : i + 1] for i in range(len(body))]) == ANSWER
+        assert read(STREAM, "", [body[:cut], body[cut:]]) == ANSWER
+    assert read(STREAM, "", [body[i : i + 1] for i in range(len(body))]) == ANSWER
 
 
 def test_data_over_several_lines_and_without_event_names_is_read() -> None:
     body = b'data: {"type":\ndata: "message_stop"}\n\n'
-    assert sse.read(STREAM, "", [body]).complete
+    assert read(STREAM, "", [body]).complete
 
 
 @pytest.mark.parametrize("events", [EVENTS[:-1], [*EVENTS[:-1], ERROR], [*EVENTS, ERROR], [ERROR, *EVENTS], []])
 def test_an_answer_that_broke_off_is_not_complete(events: list[dict]) -> None:
     """litellm#32086: an error event after a 200 became an empty success."""
-    assert not sse.read(STREAM, "", [streamed(events)]).complete
+    assert not read(STREAM, "", [streamed(events)]).complete
 
 
 def test_a_stream_cut_at_any_byte_before_its_stop_is_not_complete() -> None:
     body = streamed(EVENTS)
     stop = body.index(b'"message_stop"}') + len(b'"message_stop"}')
-    assert not any(sse.read(STREAM, "", [body[:cut]]).complete for cut in range(stop))
-    assert sse.read(STREAM, "", [body[:stop]]).complete
+    assert not any(read(STREAM, "", [body[:cut]]).complete for cut in range(stop))
+    assert read(STREAM, "", [body[:stop]]).complete
 
 
 def test_an_error_event_that_is_not_json_is_an_error() -> None:
-    assert not sse.read(STREAM, "", [b"event: error\ndata: oops\n\n" + streamed(EVENTS)]).complete
+    assert not read(STREAM, "", [b"event: error\ndata: oops\n\n" + streamed(EVENTS)]).complete
 
 
 def test_a_message_that_was_not_streamed_is_read() -> None:
@@ -92,13 +96,13 @@ def test_a_message_that_was_not_streamed_is_read() -> None:
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": None},
     }
-    answer = sse.read("application/json", "", [json.dumps(message).encode()])
+    answer = read("application/json", "", [json.dumps(message).encode()])
     assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, None, 0))
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"type":"error"}', b'{"type":"message","content":7}', b"[" * 100_000])
 def test_what_is_no_message_says_nothing(body: bytes) -> None:
-    assert not sse.read("application/json", "", [body]).complete
+    assert not read("application/json", "", [body]).complete
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -121,14 +125,14 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("coding", CODINGS)
 def test_every_coding_that_clients_accept_is_decoded(coding: str) -> None:
     packed = CODINGS[coding](streamed(EVENTS))
-    assert sse.read(STREAM, coding, [packed[i : i + 7] for i in range(0, len(packed), 7)]) == ANSWER
+    assert read(STREAM, coding, [packed[i : i + 7] for i in range(0, len(packed), 7)]) == ANSWER
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "lzma"])
 def test_what_cannot_be_decoded_says_nothing(coding: str) -> None:
-    assert sse.read(STREAM, coding, [streamed(EVENTS)]) == calls.NO_ANSWER
+    assert read(STREAM, coding, [streamed(EVENTS)]) == calls.NO_ANSWER
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_a_bomb_says_nothing(coding: str) -> None:
-    assert sse.read(STREAM, coding, [CODINGS[coding](streamed(EVENTS) + b"\n" * sse.MAX_DECODED_BYTES)]) == calls.NO_ANSWER
+    assert read(STREAM, coding, [CODINGS[coding](streamed(EVENTS) + b"\n" * sse.MAX_DECODED_BYTES)]) == calls.NO_ANSWER

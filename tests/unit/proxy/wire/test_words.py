@@ -45,6 +45,34 @@ def test_only_what_the_person_wrote_is_theirs(texts: list[str], said: str) -> No
     assert words.of_person(texts) == said
 
 
+@pytest.mark.parametrize(
+    ("texts", "own"),
+    [
+        ([REMINDER, "fix it", REMINDER], ["", "fix it", ""]),
+        (["fix it", "Your task is to create a detailed summary of the conversation so far"], ["fix it", ""]),
+        (["<command-name>/x</command-name>", "<command-args>src</command-args>", "Do x."], ["", "src", ""]),
+        ([f"{block.OPEN}\nold\n{block.CLOSE}\nis that right?", ""], ["is that right?", ""]),
+    ],
+)
+def test_each_block_is_told_whether_it_is_the_persons(texts: list[str], own: list[str]) -> None:
+    assert words.by_block(texts) == own
+
+
+@pytest.mark.parametrize(
+    ("text", "orders"),
+    [
+        ("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n…", True),
+        ("\nYour task is to create a detailed summary of the conversation so far", True),
+        ("[SUGGESTION MODE: …]", True),
+        ("[Request interrupted by user]", False),
+        ("what does CRITICAL: Respond with TEXT ONLY. mean?", False),
+        ("", False),
+    ],
+)
+def test_an_order_of_the_client_is_known_by_its_beginning(text: str, orders: bool) -> None:
+    assert words.instructs(text) is orders
+
+
 @pytest.mark.parametrize("piece", ["<session>", "<session><command-name>", "<session a", "</session>", "<system-reminder> x", block.OPEN])
 def test_many_unclosed_tags_take_linear_time(piece: str) -> None:
     started = time.perf_counter()

@@ -1,0 +1,139 @@
+"""uvicorn's HTTP protocol with a side door: calls that belong to the upstream go to the relay as they were spelt, all others to the ASGI app.
+
+ASGI lower-cases names, loses a bare `?` and the reason phrase, and costs a task, an event and a dictionary for each piece of an answer (ADR 10).
+What is used of uvicorn's protocol beyond asyncio's interface: `cycle` (who answers now), `pipeline` and `flow`, and its parser callbacks.
+"""
+
+import asyncio
+import functools
+from typing import Any
+
+import uvicorn
+from litestar.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from services.proxy.relay import Exchange, Relay
+from services.proxy.wire import routes
+from services.proxy.wire.headers import Header
+
+_KEEP_ALIVE_SECONDS = 75
+
+
+def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int) -> uvicorn.Config:
+    """How BRB is served. drain_seconds: how long running streams may go on after SIGTERM."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=functools.partial(Front, relay),  # type: ignore[arg-type]  # called like a class
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=drain_seconds,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+    )
+
+
+class Front(HttpToolsProtocol):
+    """One connection of a client."""
+
+    def __init__(
+        self,
+        relay: Relay,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._relay = relay
+        self._spelt: list[Header] = []
+        self.answering: Exchange | None = None
+        """The exchange that may write to the client; those behind it in the pipeline wait."""
+
+    @property
+    def _exchange(self) -> Exchange | None:
+        """Whose request comes in now."""
+        return self.cycle if isinstance(self.cycle, Exchange) else None
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._spelt = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._spelt.append((name, value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        method = self.parser.get_method()
+        if not routes.relayed(method.decode(), self.url.partition(b"?")[0]):
+            super().on_headers_complete()
+            return
+        version = self.parser.get_http_version()
+        exchange = Exchange(
+            self._relay,
+            self,
+            method=method,
+            target=self.url,
+            spelt=self._spelt,
+            chunks=version != "1.0",
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            upgrade=self.parser.should_upgrade(),
+        )
+        self._spelt = []  # what comes under this name from now on are trailers
+        before, self.cycle = self.cycle, exchange  # type: ignore[assignment]
+        if before is None or before.response_complete:
+            exchange.start()
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if isinstance(cycle, Exchange):
+            cycle.start()
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        if (exchange := self._exchange) is not None:
+            exchange.upload(body)
+        else:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if (exchange := self._exchange) is not None:
+            exchange.uploaded()
+        else:
+            super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        answering = self.answering
+        self._leave()
+        if answering is not None and answering.began_answer:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+        if self._exchange is not None:
+            self.cycle = None  # type: ignore[assignment]  # uvicorn's own cycles are told through it
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self.answering is not None:
+            self.answering.hold_answer()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.answering is not None:
+            self.answering.go_on()
+
+    def _leave(self) -> None:
+        if self.answering is not None:
+            self.answering.client_left()

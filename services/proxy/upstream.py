@@ -1,0 +1,286 @@
+"""Connections to one upstream: HTTP/1.1 as bytes, so that nothing of an answer is lost or respelt on its way (ADR 10).
+
+The parser is llhttp (`httptools`), the one that reads the client's side. An answer is given to its taker piece by piece, as it comes in.
+"""
+
+import asyncio
+import os
+import select
+import socket
+import ssl
+from typing import Protocol, cast
+from urllib.parse import urlsplit
+
+import aiohappyeyeballs
+import httptools
+
+Header = tuple[bytes, bytes]
+
+CONNECT_SECONDS = 10.0
+IDLE_SECONDS = 30.0
+"""Connections are kept no longer than servers keep theirs, so that none is used that the other side is about to close."""
+_SECOND_FAMILY_SECONDS = 0.25  # RFC 8305: how long a slow address keeps the next one waiting
+_PORTS = {"http": 80, "https": 443}
+_MOST_IDLE = 100
+
+
+class Broken(Exception):
+    """The upstream can't be reached, or its connection ended before its answer did. The text says why, for people."""
+
+
+class Taker(Protocol):
+    """Who takes an answer. Called on the event loop; `broke` may come at any time and is the last call, as `ended` is."""
+
+    def interim(self, status: int, reason: bytes, headers: list[Header]) -> None:
+        """An informational answer (1xx) before the proper one."""
+
+    def began(self, status: int, reason: bytes, headers: list[Header]) -> None: ...
+
+    def piece(self, data: bytes) -> None: ...
+
+    def flush(self) -> None:
+        """There is nothing more for now."""
+
+    def ended(self) -> None: ...
+
+    def broke(self, error: Broken) -> None: ...
+
+    def upload_held(self) -> None:
+        """The upstream takes no more for now: what is sent nevertheless fills the memory."""
+
+    def upload_goes_on(self) -> None: ...
+
+
+class Upstream:
+    """The server behind a base URL, and the connections to it that are free."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        parts = urlsplit(url)
+        self.host = parts.hostname or ""
+        self.port = parts.port or _PORTS[parts.scheme]
+        self.authority = parts.netloc.encode("idna" if not parts.netloc.isascii() else "ascii")
+        self._tls = parts.scheme == "https"
+        self._context: ssl.SSLContext | None = None
+        self._idle: list[Connection] = []
+
+    def idle(self) -> "Connection | None":
+        """A connection that is open and free, the most recently used first."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                return connection
+            connection.abort()
+        return None
+
+    async def connect(self) -> "Connection":
+        """A new connection. `Broken` if there is none within `CONNECT_SECONDS`."""
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return await self._connected()
+        except TimeoutError:
+            raise Broken(f"no connection within {CONNECT_SECONDS:.0f} s") from None
+        except socket.gaierror:
+            raise Broken("its name can't be resolved") from None
+        except ssl.SSLCertVerificationError as error:
+            raise Broken(f"its certificate is not trusted: {error.verify_message}") from None
+        except ssl.SSLError as error:
+            raise Broken(f"TLS failed: {error.reason or 'no reason given'}") from None
+        except OSError as error:
+            raise Broken(os.strerror(error.errno).lower() if error.errno else "no connection") from None
+
+    async def _connected(self) -> "Connection":
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        connected = await aiohappyeyeballs.start_connection(found, happy_eyeballs_delay=_SECOND_FAMILY_SECONDS, loop=loop)
+        if self._tls and self._context is None:
+            self._context = ssl.create_default_context()
+            self._context.set_alpn_protocols(["http/1.1"])
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _, connection = await loop.create_connection(
+                lambda: Connection(self), sock=connected, ssl=self._context, server_hostname=self.host if self._tls else None
+            )
+        except BaseException:
+            connected.close()
+            raise
+        return connection
+
+    def keep(self, connection: "Connection") -> None:
+        """Take a free connection back."""
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.abort()
+
+    def drop(self, connection: "Connection") -> None:
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+    def close(self) -> None:
+        for connection in self._idle[:]:
+            connection.abort()
+
+
+class Connection(asyncio.Protocol):
+    """One connection, for one exchange after the other."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._socket = -1
+        self._parser: httptools.HttpResponseParser | None = None
+        self._taker: Taker | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        self._sent_all = self._bodiless = self._began = self._delimited = self._over = False
+        self._paused = False
+
+    # for whoever holds it
+
+    @property
+    def usable(self) -> bool:
+        """Whether the other side still listens: nothing may have come since the last answer, neither bytes nor the end."""
+        if self._transport is None or self._transport.is_closing():
+            return False
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return not waiting.poll(0)
+
+    def ask(self, taker: Taker, head: bytes, body: bytes | None, *, bodiless: bool) -> None:
+        """Send a request. body: the whole of it; None if it comes by `send`. bodiless: answers to this method have no body (HEAD)."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        self._taker = taker
+        self._parser = httptools.HttpResponseParser(self)
+        self._bodiless = bodiless
+        self._sent_all = body is not None
+        self._began = self._over = False
+        self._new_message()
+        self.send(head, body or b"")
+
+    def send(self, *pieces: bytes) -> None:
+        """In one call of the system if it can be."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(pieces)
+
+    def sent(self) -> None:
+        """The request is complete."""
+        self._sent_all = True
+
+    def pause(self) -> None:
+        """Take nothing more of the answer for now."""
+        if self._transport is not None and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._transport is not None and self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+
+    def abort(self) -> None:
+        """Hang up; the taker hears nothing more."""
+        self._taker = None
+        self._upstream.drop(self)
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # what a stream protocol gets
+        self._socket = transport.get_extra_info("socket").fileno()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._upstream.drop(self)
+        if self._expiry is not None:
+            self._expiry.cancel()
+        taker, self._taker = self._taker, None
+        if taker is None:
+            return
+        if self._began and not self._delimited and exc is None:
+            taker.ended()
+        elif self._began:
+            taker.broke(Broken("it broke off in the middle of its answer"))
+        else:
+            taker.broke(Broken("it closed the connection without an answer"))
+
+    def data_received(self, data: bytes) -> None:
+        if self._parser is None or self._over:
+            self.abort()  # nobody asked for this
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            taker = self._taker
+            self.abort()
+            if taker is not None:
+                taker.broke(Broken("its answer is not HTTP"))
+            return
+        if self._taker is not None:
+            self._taker.flush()
+
+    def pause_writing(self) -> None:
+        if self._taker is not None:
+            self._taker.upload_held()
+
+    def resume_writing(self) -> None:
+        if self._taker is not None:
+            self._taker.upload_goes_on()
+
+    # the parser's side
+
+    def _new_message(self) -> None:
+        self._reason = b""
+        self._headers: list[Header] = []
+
+    def on_message_begin(self) -> None:
+        self._new_message()
+
+    def on_status(self, reason: bytes) -> None:
+        self._reason += reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None  # noqa: S101 - it calls
+        status = self._parser.get_status_code()
+        if status < 200:
+            if self._taker is not None and status != 101:
+                self._taker.interim(status, self._reason, self._headers)
+            return
+        self._began = True
+        self._delimited = self._bodiless or status in (204, 304) or any(name.lower() in _LENGTHS for name, _ in self._headers)
+        if self._taker is not None:
+            self._taker.began(status, self._reason, self._headers)
+        if self._bodiless:
+            self._complete(reusable=False)
+
+    def on_body(self, data: bytes) -> None:
+        if self._taker is not None:
+            self._taker.piece(data)
+
+    def on_message_complete(self) -> None:
+        assert self._parser is not None  # noqa: S101 - it calls
+        if self._began:
+            self._complete(reusable=self._sent_all and self._delimited and self._parser.should_keep_alive())
+
+    def _complete(self, *, reusable: bool) -> None:
+        if self._over:
+            return
+        self._over = True
+        taker, self._taker = self._taker, None
+        if reusable and self._transport is not None and not self._transport.is_closing():
+            self.resume()
+            self._expiry = self._loop.call_later(IDLE_SECONDS, self.abort)
+            self._upstream.keep(self)
+        else:
+            self.abort()
+        if taker is not None:
+            taker.ended()
+
+
+_LENGTHS = (b"content-length", b"transfer-encoding")
