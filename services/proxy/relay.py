@@ -446,21 +446,22 @@ class Exchange:
         telemetry.RELAY_REQUESTS.labels(self._route, outcome).inc()
         log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(time.perf_counter() - self._started, 3))
         if self._prepared is not None:
-            self._told()
+            self._told(cut=outcome is Outcome.CUT)
 
-    def _told(self) -> asyncio.Task[None]:
+    def _told(self, *, cut: bool = False) -> asyncio.Task[None]:
         """Tell the interceptor how it went, once."""
         assert self._prepared is not None  # noqa: S101 - the callers looked
         if self._telling is None:
-            self._telling = self._relay.keep(self._tell(self._prepared))
+            self._telling = self._relay.keep(self._tell(self._prepared, cut))
         return self._telling
 
-    async def _tell(self, prepared: Prepared) -> None:
+    async def _tell(self, prepared: Prepared, cut: bool) -> None:
+        """cut: the upstream broke off. Not every answer shows that it lacks its end: some servers send no `[DONE]`."""
         try:
             answer = await _apart(self._tee.size, self._tee.read) if self._tee is not None else calls.NO_ANSWER
             telemetry.CACHE_READ_TOKENS.inc(answer.usage.cache_read_input_tokens or 0)
             telemetry.CACHE_WRITE_TOKENS.inc(answer.usage.cache_creation_input_tokens or 0)
-            await self._relay.interceptor.after(prepared, answer)
+            await self._relay.interceptor.after(prepared, msgspec.structs.replace(answer, complete=answer.complete and not cut))
         except Exception as error:
             log.warning("interceptor_failed", step="after", exc_info=error)
 

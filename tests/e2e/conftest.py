@@ -18,6 +18,7 @@ def upstream_server() -> Iterator[standin.StandIn]:
 @pytest.fixture
 def upstream(upstream_server: standin.StandIn) -> standin.StandIn:
     upstream_server.recorded.clear()
+    upstream_server.scripts = []
     upstream_server.abandoned = 0
     return upstream_server
 

@@ -151,7 +151,7 @@ def _blocks(draw: st.DrawFn, role: bytes) -> bytes:
 def odd_bodies(draw: st.DrawFn) -> bytes:
     """Anything that a client may send under any content type: JSON that can't be read safely, and what is no JSON."""
     whole = draw(conversations()).body
-    return draw(
+    body: bytes = draw(
         st.one_of(
             st.binary(min_size=1, max_size=3000),
             VALUES,
@@ -164,3 +164,4 @@ def odd_bodies(draw: st.DrawFn) -> bytes:
             st.just(whole.decode().encode("utf-16")),
         )
     )
+    return body

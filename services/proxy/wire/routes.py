@@ -39,7 +39,7 @@ _OPENAI = frozenset(
     b" images live moderations organization projects realtime responses safety threads uploads vector_stores videos webhook_endpoints"
     b" webhook_event_types".split()
 )
-_VERSION = re.compile(r"/v\d[^/]*(?=/|$)")
+_VERSION = re.compile(r"/v\d")
 
 
 def route(method: str, path: bytes) -> Route:
