@@ -9,7 +9,9 @@ from services.core import errors
 
 
 def measured(
-    what: Annotated[Literal["relay", "store"], typer.Argument(help="What the relay adds to a call, or how fast the store is.")],
+    what: Annotated[
+        Literal["relay", "recall", "store"], typer.Argument(help="What the relay adds to a call, what recalling adds, or how fast the store is.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Only show that it works: the figures mean little.")] = False,
     thorough: Annotated[bool, typer.Option("--thorough", help="More callers, larger stores.")] = False,
     as_json: options.Json = False,

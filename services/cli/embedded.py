@@ -68,7 +68,7 @@ class Report(Protocol):
 
 
 class Bench(Protocol):
-    def run(self, name: Literal["relay", "store"], *, quick: bool, thorough: bool, progress: Progress) -> Report: ...
+    def run(self, name: Literal["relay", "recall", "store"], *, quick: bool, thorough: bool, progress: Progress) -> Report: ...
 
 
 def supervisor() -> Supervisor:

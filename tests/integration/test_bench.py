@@ -17,8 +17,9 @@ from services.embedded.bench import bodies, load, processes, upstream
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary folders are made."""
+    """Where temporary folders are made, here and in the processes that are started."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
 
 
@@ -39,17 +40,42 @@ def progress() -> Callable[[str, float], None]:
 
 def test_the_relay_is_measured_beside_a_bare_one(temporary: Path, progress: bench.Progress, before: set[psutil.Process]) -> None:
     found = bench.run("relay", quick=True, progress=progress)
-    loads = [f"{answer}.{size}kb.c{callers}" for answer in ("stream", "json") for size in (77, 700) for callers in (1, 10)]
+    kinds = ("stream.session", "stream.first", "stream.same", "json.session")
+    loads = [f"{kind}.{size}kb.c{callers}" for kind in kinds for size in (77, 700) for callers in (1, 10)]
     for name in loads:
         assert found.figures[f"{name}.direct.first_byte_p50_ms"] > 0
         assert {f"{name}.{variant}.calls_per_second_ratio" for variant in ("brb_relay", "brb")} < found.figures.keys()
     assert 10 < found.figures["brb.rss_mb"] < 1000
     assert 0 < found.figures["handling.700kb.splice_p50_ms"] < found.figures["handling.700kb.read_p50_ms"]
     assert len(found.rows) == len(loads) * 4
-    assert found.n == 4 * 4 * (2 + 10)
+    assert found.n == 4 * 8 * (2 + 10)
     assert {len(row) for row in found.rows} == {len(found.columns)}
     assert not list(temporary.iterdir())
     assert set(psutil.Process().children()) <= before
+
+
+def test_recalling_is_measured_through_the_real_parts(
+    temporary: Path, progress: bench.Progress, before: set[psutil.Process], model_files: dict[str, Path]
+) -> None:
+    found = bench.run("recall", quick=True, progress=progress)
+    assert found.figures["one.brb.added_ms"] > found.figures["one.bare.added_ms"]
+    assert min(found.figures[f"one.{stage}_ms"] for stage in ("embed", "search")) > 0
+    assert {"one.left_ms", "32.told", "100.told", "brb.rss_mb"} < found.figures.keys()
+    assert found.n == 3 * 3 + 32 + 100
+    assert {len(row) for row in found.rows} == {len(found.columns)}
+    assert not list(temporary.iterdir())
+    assert set(psutil.Process().children()) <= before
+
+
+def test_a_measurement_is_of_no_setting_of_the_persons(
+    temporary: Path, progress: bench.Progress, monkeypatch: pytest.MonkeyPatch, model_files: dict[str, Path]
+) -> None:
+    """Their Redis must not be written to, nor their embedder asked."""
+    for name, value in (("REDIS_URL", "redis://127.0.0.1:9"), ("EMBED_URL", "http://127.0.0.1:9"), ("QDRANT_URL", "http://127.0.0.1:9")):
+        monkeypatch.setenv(f"BRB_{name}", value)
+    monkeypatch.setenv("BRB_EMBED_MODEL", "nomic-embed-text-v1.5")
+    monkeypatch.setenv("BRB_MAX_MEMORIES", "0")
+    assert bench.run("recall", quick=True, progress=progress).figures["one.embed_ms"] > 0
 
 
 def test_the_store_is_measured(temporary: Path, progress: bench.Progress) -> None:
@@ -82,12 +108,12 @@ def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Pat
 
 async def _one_call(url: str, call: load.Call) -> load.Burst:
     async with load.callers(url) as callers:
-        return await callers.burst(call, 1, 1)
+        return await callers.burst([[call]])
 
 
 def test_an_answer_that_is_not_the_upstreams_is_not_taken_for_a_fast_one(tmp_path: Path) -> None:
     with processes.started(processes.Program("upstream"), folder=tmp_path) as (server,):
-        right = load.Call(b"{}", False, len(upstream.document()))
+        right = load.Call(b"{}", "one", False, len(upstream.document()))
         assert len(asyncio.run(_one_call(server.url, right)).first_bytes) == 1
         with pytest.raises(errors.Unavailable, match="answered 200 with"):
             asyncio.run(_one_call(server.url, right._replace(answer_bytes=1)))
@@ -97,4 +123,4 @@ def test_nobody_listening_is_a_clear_error(tmp_path: Path) -> None:
     with processes.started(processes.Program("upstream"), folder=tmp_path) as (server,):
         url = server.url
     with pytest.raises(errors.Unavailable, match=url):
-        asyncio.run(_one_call(url, load.Call(b"{}", False, 1)))
+        asyncio.run(_one_call(url, load.Call(b"{}", "one", False, 1)))

@@ -17,16 +17,25 @@ class Variant(StrEnum):
     BRB = "brb"
 
 
+class History(StrEnum):
+    """What the relay has seen of the bodies before."""
+
+    SESSION = "session"  # each call of a caller carries the history of the one before, and a step: what a coding client does
+    FIRST = "first"  # nothing but the beginning: each call is another conversation
+    SAME = "same"  # everything: all calls are the same body
+
+
 class Cell(NamedTuple):
     """One kind of load."""
 
     stream: bool
     kilobytes: int
     concurrency: int
+    history: History
 
     @property
     def name(self) -> str:
-        return f"{self.answer}.{self.kilobytes}kb.c{self.concurrency}"
+        return f"{self.answer}.{self.history}.{self.kilobytes}kb.c{self.concurrency}"
 
     @property
     def answer(self) -> str:
@@ -47,7 +56,7 @@ COLUMNS = ("load", "through", "#ttfb", "#p95", "#added", "#/bare", "#per s", "#/
 
 
 def figures(samples: Samples) -> dict[str, float]:
-    """Named `<answer>.<size>.<concurrency>.<variant>.<figure>`. A ratio is missing where the bare relay's part of it drowned in noise."""
+    """Named `<answer>.<history>.<size>.<concurrency>.<variant>.<figure>`. A ratio is missing where the bare relay's part of it drowned in noise."""
     return {
         f"{cell.name}.{variant}.{name}": value
         for cell, variants in samples.items()
@@ -102,7 +111,7 @@ def _row(cell: Cell, variant: Variant, found: Mapping[str, float]) -> tuple[str,
         return f"{found[name]:.{digits}f}" if name in found else ""
 
     return (
-        f"{cell.answer} {cell.kilobytes}KB {cell.concurrency}",
+        f"{cell.answer} {cell.history} {cell.kilobytes}KB {cell.concurrency}",
         variant,
         *(shown(name, 1) for name in ("first_byte_p50_ms", "first_byte_p95_ms", "added_ms", "added_ratio")),
         *(shown("calls_per_second", 0), shown("calls_per_second_ratio", 2), shown("cpu_ratio", 1)),

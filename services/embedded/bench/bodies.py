@@ -1,7 +1,7 @@
-"""Calls as a coding client makes them deep in a session: system prompts, tools with schemas, long results of tools."""
+"""Calls as a coding client makes them deep in a session: long results of tools, system prompts, tools with schemas."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -10,6 +10,8 @@ from services.embedded.bench import report
 QUESTION = "Which database does the billing service use, and who has to approve a release?"
 """What the person says in the newest turn."""
 
+_NUMBER = b"ticket %08d"
+_TICKET = (_NUMBER % 0).decode()
 _TOOLS = 24
 _STEPS_IN_A_TURN = 4
 _TEXT = (
@@ -19,21 +21,35 @@ _TEXT = (
 _MARKER: Mapping[str, object] = {"cache_control": {"type": "ephemeral"}}
 
 
-def body(size: int, *, stream: bool) -> bytes:
+def body(size: int, *, stream: bool, question: str = QUESTION) -> bytes:
     """A request to `/v1/messages` of exactly `size` bytes (at least 64,000), the same each time. Its last message is a new turn of the person."""
+    return session(size, 1, stream=stream, question=question)[0]
+
+
+def session(size: int, calls: int, *, stream: bool, question: str = QUESTION) -> list[bytes]:
+    """The calls of one session: the first as `body` makes it, each later one with the history of the one before and a step of tools."""
     draw = random.Random(report.SEED)  # noqa: S311 - repeatable, not secret
     start = _request(draw, stream=stream)
     turns = _turns(draw)
     messages: list[object] = []
-    room = size - len(_encoded(start, [*messages, _result("0", ""), _last()]))
-    while True:
-        message = next(turns)
-        room -= len(msgspec.json.encode(message)) + 1
-        if room < 0:
+    room = size - len(_encoded(start, [_opening(), _result("0", ""), _asked(question, **_MARKER)]))
+    for message in turns:
+        length = len(msgspec.json.encode(message)) + 1
+        if length > room:
             break
+        room -= length
         messages.append(message)
-    filler = "x" * (size - len(_encoded(start, [*messages, _result("0", ""), _last()])))
-    return _encoded(start, [*messages, _result("0", filler), _last()])
+    messages = [_opening(), *messages, _result("0", "x" * room)]
+    steps = [_step(draw, number, 3) for number in range(calls - 1)]
+    return [
+        _encoded(start, [*messages, _asked(question, **_MARKER)]),
+        *(_encoded(start, [*messages, _asked(question), *_marked(steps[: number + 1])]) for number in range(len(steps))),
+    ]
+
+
+def numbered(body: bytes, number: int) -> bytes:
+    """The like call of another conversation: system prompt and tools are the same, each message but the newest of the person is another."""
+    return body.replace(_NUMBER % 0, _NUMBER % number)
 
 
 def headers(session: str) -> dict[str, str]:
@@ -53,7 +69,6 @@ def headers(session: str) -> dict[str, str]:
 
 def _request(draw: random.Random, *, stream: bool) -> dict[str, object]:
     return {
-        "model": "claude-sonnet-4-5",
         "max_tokens": 32_000,
         "stream": stream,
         "system": [
@@ -75,21 +90,38 @@ def _turns(draw: random.Random) -> Iterator[dict[str, object]]:
     """Turns of the person, each with steps of tools and an answer, for ever."""
     number = 0
     while True:
-        yield {"role": "user", "content": [_reminder(draw), {"type": "text", "text": _prose(draw, 40)}]}
+        yield {"role": "user", "content": [_reminder(draw), {"type": "text", "text": f"{_TICKET}: {_prose(draw, 40)}"}]}
         for _ in range(_STEPS_IN_A_TURN):
             number += 1
-            use = {"type": "tool_use", "id": f"toolu_{number:024}", "name": f"tool_{number % _TOOLS}", "input": {"field_0": _prose(draw, 6)}}
-            yield {"role": "assistant", "content": [{"type": "text", "text": _prose(draw, 30)}, use]}
-            yield _result(f"{number:024}", _listing(draw, draw.choice((20, 60, 200))))
-        yield {"role": "assistant", "content": [{"type": "text", "text": _prose(draw, 120)}]}
+            yield from _step(draw, number, draw.choice((20, 60, 200)))
+        yield {"role": "assistant", "content": [{"type": "text", "text": f"{_TICKET}: {_prose(draw, 120)}"}]}
+
+
+def _step(draw: random.Random, number: int, lines: int) -> list[dict[str, object]]:
+    """A call of a tool, and a result of so many lines."""
+    use = {"type": "tool_use", "id": f"toolu_{number:024}", "name": f"tool_{number % _TOOLS}", "input": {"field_0": _prose(draw, 6)}}
+    said = {"type": "text", "text": f"{_TICKET}: {_prose(draw, 30)}"}
+    return [{"role": "assistant", "content": [said, use]}, _result(f"{number:024}", f"{_TICKET}\n{_listing(draw, lines)}")]
 
 
 def _result(number: str, text: str) -> dict[str, object]:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text}]}
 
 
-def _last() -> dict[str, object]:
-    return {"role": "user", "content": [{"type": "text", "text": QUESTION, **_MARKER}]}
+def _marked(steps: Sequence[Sequence[dict[str, object]]]) -> list[dict[str, object]]:
+    """The messages of the steps, the newest with the client's marker."""
+    *earlier, last = [message for step in steps for message in step]
+    content = last["content"]
+    assert isinstance(content, list)  # noqa: S101 - `_result` made it
+    return [*earlier, {**last, "content": [{**content[0], **_MARKER}]}]
+
+
+def _opening() -> dict[str, object]:
+    return {"role": "user", "content": [{"type": "text", "text": f"{_TICKET}: have a look."}]}
+
+
+def _asked(question: str, **more: object) -> dict[str, object]:
+    return {"role": "user", "content": [{"type": "text", "text": question, **more}]}
 
 
 def _reminder(draw: random.Random) -> dict[str, object]:
@@ -108,5 +140,6 @@ def _prose(draw: random.Random, words: int) -> str:
     return " ".join(draw.choices(_TEXT.split(), k=words))
 
 
-def _encoded(start: dict[str, object], messages: list[object]) -> bytes:
-    return msgspec.json.encode({**start, "messages": messages})
+def _encoded(start: Mapping[str, object], messages: Sequence[object]) -> bytes:
+    """Messages before system prompt and tools, as Claude Code sends them."""
+    return msgspec.json.encode({"model": "claude-sonnet-4-5", "messages": messages, **start})

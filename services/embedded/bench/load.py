@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -13,43 +13,49 @@ from services.core import errors
 from services.embedded.bench import bodies, upstream
 
 _PATIENCE_SECONDS = 60.0
+_MEMORIES = "x-brb-memories"
 
 
 class Call(NamedTuple):
-    """What to send, and how many bytes the answer must have."""
+    """What to send, in which conversation, and how many bytes the answer must have."""
 
     body: bytes
+    session: str
     stream: bool
     answer_bytes: int
 
 
 class Burst(NamedTuple):
-    """first_bytes: seconds from beginning to send to the first byte of the answer's body, of each call. seconds: of all calls together."""
+    """first_bytes: seconds from beginning to send to the first byte of the answer's body, of each call. seconds: of all calls together.
+    told: how many of the calls were given memories."""
 
     first_bytes: tuple[float, ...]
     seconds: float
+    told: int = 0
 
 
 class Callers:
-    """Callers of one server. Every call belongs to a new conversation, as far as the server can tell."""
+    """Callers of one server."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
         self._url = f"{url}/v1/messages"
-        self._sessions = itertools.count()
 
-    async def burst(self, call: Call, count: int, concurrency: int) -> Burst:
-        """`Unavailable` if an answer is not the upstream's: wrong answers must not pass for fast ones."""
-        waiting = iter(range(count))
+    async def burst(self, calls: Sequence[Iterable[Call]]) -> Burst:
+        """As many callers at once as there are series of calls, each making those of its series one after the other.
+
+        `Unavailable` if an answer is not the upstream's: wrong answers must not pass for fast ones.
+        """
         started = time.perf_counter()
-        found = await asyncio.gather(*(self._caller(call, waiting) for _ in range(concurrency)))
-        return Burst(tuple(itertools.chain.from_iterable(found)), time.perf_counter() - started)
+        found = list(itertools.chain.from_iterable(await asyncio.gather(*map(self._caller, calls))))
+        return Burst(tuple(first for first, _ in found), time.perf_counter() - started, sum(told for _, told in found))
 
-    async def _caller(self, call: Call, waiting: Iterator[int]) -> list[float]:
-        return [await self._once(call) for _ in waiting]
+    async def _caller(self, calls: Iterable[Call]) -> list[tuple[float, bool]]:
+        return [await self._once(call) for call in calls]
 
-    async def _once(self, call: Call) -> float:
-        headers = bodies.headers(f"{next(self._sessions):08x}-0000-4000-8000-000000000000")
+    async def _once(self, call: Call) -> tuple[float, bool]:
+        """Seconds to the first byte; whether it was given memories."""
+        headers = bodies.headers(call.session)
         if call.stream:
             headers[upstream.STREAM] = "1"
         started = time.perf_counter()
@@ -63,7 +69,7 @@ class Callers:
             raise errors.Unavailable(self._url, error or "no answer in time") from error
         if (answer.status, size) != (200, call.answer_bytes):
             raise errors.Unavailable(self._url, f"answered {answer.status} with {size} bytes, not 200 with {call.answer_bytes}")
-        return first_byte
+        return first_byte, answer.headers.get(_MEMORIES, "0") != "0"
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,12 @@ import psutil
 import uvloop
 from aiohttp import web
 
-from services.core import errors
+from services.core import config, errors
+from services.embedded import programs
 
 _HOST = "127.0.0.1"
 _END_SECONDS = 10.0
+_POLL_SECONDS = 0.02
 _MEGABYTE = 1_000_000
 
 
@@ -50,10 +53,50 @@ def started(*programs: Program, folder: Path) -> Iterator[list[Server]]:
         for number, program in enumerate(programs):
             log = stack.enter_context(_log(folder, number).open("wb"))
             argv = [sys.executable, "-m", f"{__package__}.{program.module}", *program.arguments]
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
-            stack.callback(_end, child)
+            child = subprocess.Popen(argv, cwd=folder, env=_environment({}), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+            stack.callback(_end, child, _END_SECONDS)
             children.append(child)
         yield [_listening(program, child, _log(folder, number)) for number, (program, child) in enumerate(zip(programs, children, strict=True))]
+
+
+@contextlib.contextmanager
+def supporting(program: programs.Program, settings: config.Settings, *, folder: Path) -> Iterator[Server]:
+    """One of the programs of `brb up`, once it is ready; ended with the block. The address is BRB's, whichever of them it is."""
+    own = {
+        "BRB_DATA_DIR": str(settings.data),
+        "BRB_HOST": settings.host,
+        "BRB_PORT": str(settings.port),
+        "BRB_ANTHROPIC_URL": settings.anthropic_url,
+        "PROMETHEUS_MULTIPROC_DIR": str(settings.metrics_dir),
+    }
+    path = folder / f"{program.name}.log"
+    with path.open("wb") as log:
+        child = subprocess.Popen(program.argv, cwd=folder, env=_environment(own), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            _await(program, child, path)
+            yield Server(settings.base_url, psutil.Process(child.pid))
+        finally:
+            _end(child, program.grace_seconds)
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Of a BRB that has nothing to do with the person's."""
+    return {**config.environment_without_settings(), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **own}
+
+
+def _await(program: programs.Program, child: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + program.start_seconds
+    while not _ready(program):
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise _did_not_start(program.name, log)
+        time.sleep(_POLL_SECONDS)
+
+
+def _ready(program: programs.Program) -> bool:
+    try:
+        return program.ready()
+    except Exception:  # whatever its client raises while it isn't up yet
+        return False
 
 
 def _log(folder: Path, number: int) -> Path:
@@ -64,15 +107,19 @@ def _listening(program: Program, child: subprocess.Popen[bytes], log: Path) -> S
     assert child.stdout is not None  # noqa: S101 - a pipe was asked for
     url = child.stdout.readline().decode().strip()
     if not url:
-        last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]
-        raise errors.SetupError(f"a server of the measurement ({program.module}) did not start: {last_line or 'it said nothing'}")
+        raise _did_not_start(program.module, log)
     return Server(url, psutil.Process(child.pid))
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _did_not_start(name: str, log: Path) -> errors.SetupError:
+    last_line = log.read_text(errors="replace").strip().rpartition("\n")[2]
+    return errors.SetupError(f"a server of the measurement ({name}) did not start: {last_line or 'it said nothing'}")
+
+
+def _end(child: subprocess.Popen[bytes], grace_seconds: float) -> None:
     child.terminate()
     try:
-        child.wait(_END_SECONDS)
+        child.wait(grace_seconds)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()

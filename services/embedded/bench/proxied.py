@@ -21,6 +21,7 @@ from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_store import InMemoryStore
 from services.embedded.bench import processes
 from services.proxy.app import create_app
+from services.proxy.front import served
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
 from services.proxy.relay import Interceptor, Prepared, Relay
@@ -75,30 +76,26 @@ def parts(settings: config.Settings) -> Parts:
     )
 
 
-def serve(upstream: str, folder: Path, *, memory: bool) -> None:
+def configured(upstream: str, folder: Path) -> config.Settings:
+    return config.load(anthropic_url=upstream, data_dir=folder, host="127.0.0.1", recall_deadline_ms=400)
+
+
+def serve(made: Parts, interceptor: Interceptor) -> None:
     """Serve on a free port until SIGTERM, with the server and the options that BRB runs with."""
-    settings = config.load(anthropic_url=upstream, data_dir=folder, host="127.0.0.1")
+    relay = Relay(made.settings, interceptor)
+    app = create_app(made, {}, on_shutdown=[relay.close])
+    listening = socket.create_server((made.settings.host, 0))
+    processes.announce(listening.getsockname()[1])
+    uvicorn.Server(served(app, relay, host=made.settings.host, port=0, drain_seconds=1)).run(sockets=[listening])
+
+
+def main(upstream: str, folder: Path, *, memory: bool) -> None:
+    settings = configured(upstream, folder)
     telemetry.configure_logging(settings.log_level)
     made = parts(settings)
     injection = Injection(made)
-    interceptor: Interceptor = injection if memory else Onlooker()
-    relay = Relay(settings, interceptor)
-    app = create_app(made, relay, {}, on_startup=[relay.open], on_shutdown=[relay.close])
-    listening = socket.create_server((settings.host, 0))
-    processes.announce(listening.getsockname()[1])
-    options = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=1,
-        timeout_keep_alive=75,
-        h11_max_incomplete_event_size=1 << 20,
-    )
     try:
-        uvicorn.Server(options).run(sockets=[listening])
+        serve(made, injection if memory else Onlooker())
     finally:
         injection.close()
 
@@ -121,4 +118,4 @@ def _memory(text: str) -> models.Memory:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], Path(sys.argv[2]), memory=sys.argv[3] == "memory")
+    main(sys.argv[1], Path(sys.argv[2]), memory=sys.argv[3] == "memory")

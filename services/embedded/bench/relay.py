@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -12,14 +12,17 @@ import uvloop
 
 from services.core import errors, models
 from services.embedded.bench import added, bodies, load, processes, report, upstream
-from services.embedded.bench.added import Cell, Sample, Variant
+from services.embedded.bench.added import Cell, History, Sample, Variant
 from services.proxy.wire import anthropic, splice
 
 _KILOBYTE = 1000
+_CONVERSATIONS = 100_000  # of one kind of load, at most
 _BLOCK_CHARS = 1500  # of a block with a handful of memories
 
 NOTES = (
-    "load: how the upstream answers, size of the call's body, callers at a time.",
+    "load: how the upstream answers, what the relay has seen of the calls before, size of their bodies, callers at a time.",
+    "session: each caller's calls carry the history of the one before and a step of tools. first: each call is of another conversation, and a "
+    "new turn. same: the same new turn again and again, each time in a session of its own.",
     "direct: no relay. bare: the least that a relay of the same language and libraries can do. brb_relay: BRB's proxy with an interceptor that "
     "does nothing. brb: with recall, injection, ledger and learning, over parts in memory.",
     "ttfb, p95: ms to the first byte of the answer's body, median and 95th percentile of all rounds. added: median over the rounds of the "
@@ -30,18 +33,18 @@ NOTES = (
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """calls: of one burst, by how many callers make them. repeats: of reading and splicing one body."""
+    """calls: of one burst, by how many callers make them. rounds: of each, by how many callers. repeats: of reading and splicing one body."""
 
     kilobytes: tuple[int, ...]
     calls: Mapping[int, int]
-    rounds: int
+    rounds: Mapping[int, int]
     repeats: int
 
 
 PLANS: Mapping[report.Scale, Plan] = {
-    "quick": Plan(kilobytes=(77, 700), calls={1: 2, 10: 10}, rounds=1, repeats=3),
-    "normal": Plan(kilobytes=(77, 700), calls={1: 20, 10: 60}, rounds=7, repeats=50),
-    "thorough": Plan(kilobytes=(77, 700), calls={1: 30, 10: 100, 100: 300}, rounds=11, repeats=200),
+    "quick": Plan(kilobytes=(77, 700), calls={1: 2, 10: 10}, rounds={1: 1, 10: 1}, repeats=3),
+    "normal": Plan(kilobytes=(77, 700), calls={1: 10, 10: 40, 100: 100}, rounds={1: 5, 10: 4, 100: 2}, repeats=50),
+    "thorough": Plan(kilobytes=(77, 700), calls={1: 10, 10: 60, 100: 200}, rounds={1: 11, 10: 11, 100: 7}, repeats=200),
 }
 
 
@@ -76,20 +79,62 @@ def _servers(folder: Path) -> Iterator[dict[Variant, processes.Server]]:
 
 
 async def _sampled(plan: Plan, servers: Mapping[Variant, processes.Server], progress: Callable[[str, float], None]) -> added.Samples:
-    cells = [Cell(stream, size, callers) for stream in (True, False) for size in plan.kilobytes for callers in plan.calls]
-    calls = {cell: _call(cell) for cell in cells}
-    samples: dict[Cell, dict[Variant, list[Sample]]] = {cell: {variant: [] for variant in Variant} for cell in cells}
+    makers = {cell: _Maker(cell, place, plan) for place, cell in enumerate(_cells(plan))}
+    samples: dict[Cell, dict[Variant, list[Sample]]] = {cell: {variant: [] for variant in Variant} for cell in makers}
+    todo = [(number, cell) for number in range(max(plan.rounds.values())) for cell in makers if number < plan.rounds[cell.concurrency]]
     async with AsyncExitStack() as stack:
         callers = {variant: await stack.enter_async_context(load.callers(server.url)) for variant, server in servers.items()}
-        for number in range(-1, plan.rounds):  # the first round warms up
-            for place, cell in enumerate(cells):
-                progress("calling", max(0.0, (number + place / len(cells)) / plan.rounds))
-                for variant in _turn_about(number):
-                    sample = await _sample(calls[cell], plan.calls[cell.concurrency], cell.concurrency, callers[variant], servers[variant])
-                    if number >= 0:
-                        samples[cell][variant].append(sample)
+        for done, (number, cell) in enumerate(todo):
+            progress("calling", done / len(todo))
+            for variant in _turn_about(number):
+                if number == 0:
+                    await callers[variant].burst(makers[cell].beginnings())
+                samples[cell][variant].append(await _sample(makers[cell].calls(number), callers[variant], servers[variant]))
     progress("calling", 1.0)
     return samples
+
+
+def _cells(plan: Plan) -> list[Cell]:
+    """Streams as every client asks for them, and short answers, which show what a call costs, where it is deep in a session."""
+    return [
+        Cell(stream, size, callers, history)
+        for stream, histories in ((True, tuple(History)), (False, (History.SESSION,)))
+        for history in histories
+        for size in plan.kilobytes
+        for callers in plan.calls
+    ]
+
+
+class _Maker:
+    """The calls of one cell's bursts, the same for all variants. Its conversations are no other cell's."""
+
+    def __init__(self, cell: Cell, place: int, plan: Plan) -> None:
+        self._cell = cell
+        self._first = place * _CONVERSATIONS
+        self._each = plan.calls[cell.concurrency] // cell.concurrency
+        steps = plan.rounds[cell.concurrency] * self._each if cell.history is History.SESSION else 0
+        self._bodies = bodies.session(cell.kilobytes * _KILOBYTE, 1 + steps, stream=cell.stream)
+        self._answer_bytes = sum(map(len, upstream.events())) if cell.stream else len(upstream.document())
+
+    def beginnings(self) -> list[Iterator[load.Call]]:
+        """The first call of each caller's session; of calls without one, some to warm up."""
+        return [iter([self._call(0, caller)]) for caller in range(self._cell.concurrency)]
+
+    def calls(self, number: int) -> list[Iterator[load.Call]]:
+        """Of each caller in the n-th round. Made when they are due: together they would take hundreds of megabytes."""
+        return [self._of(caller, number * self._each) for caller in range(self._cell.concurrency)]
+
+    def _of(self, caller: int, done: int) -> Iterator[load.Call]:
+        for number in range(done + 1, done + 1 + self._each):
+            if self._cell.history is History.SESSION:
+                yield self._call(number, caller)
+            else:
+                yield self._call(0, number * self._cell.concurrency + caller)
+
+    def _call(self, step: int, conversation: int) -> load.Call:
+        number = self._first + conversation
+        body = self._bodies[step] if self._cell.history is History.SAME else bodies.numbered(self._bodies[step], number)
+        return load.Call(body, f"{number:08x}-0000-4000-8000-000000000000", self._cell.stream, self._answer_bytes)
 
 
 def _turn_about(number: int) -> list[Variant]:
@@ -99,15 +144,10 @@ def _turn_about(number: int) -> list[Variant]:
     return variants[first:] + variants[:first]
 
 
-async def _sample(call: load.Call, count: int, concurrency: int, callers: load.Callers, server: processes.Server) -> Sample:
+async def _sample(calls: Sequence[Iterable[load.Call]], callers: load.Callers, server: processes.Server) -> Sample:
     before = server.cpu_seconds()
-    burst = await callers.burst(call, count, concurrency)
+    burst = await callers.burst(calls)
     return Sample(burst, server.cpu_seconds() - before)
-
-
-def _call(cell: Cell) -> load.Call:
-    answer_bytes = sum(map(len, upstream.events())) if cell.stream else len(upstream.document())
-    return load.Call(bodies.body(cell.kilobytes * _KILOBYTE, stream=cell.stream), cell.stream, answer_bytes)
 
 
 def _handled(plan: Plan) -> dict[str, float]:

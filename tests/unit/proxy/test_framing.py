@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ def _ranked(*memories: models.Memory) -> list[models.Ranked]:
 
 
 def _block(*memories: models.Memory, max_tokens: int = 1500) -> framing.Framed | None:
-    return framing.block(_ranked(*memories), now=in_memory.NOW, redact=lambda text: text, max_tokens=max_tokens)
+    return framing.block(_ranked(*memories), now=in_memory.NOW, redact=list, max_tokens=max_tokens)
 
 
 def _lines(framed: framing.Framed | None) -> list[str]:
@@ -128,7 +129,10 @@ def test_the_placeholder_of_what_was_redacted_stays_and_what_only_looks_like_one
 def test_what_was_kept_in_clear_is_redacted_again_even_when_hidden_characters_split_it() -> None:
     memory = in_memory.memory("the key is sk-\u200babc123")
 
-    framed = framing.block(_ranked(memory), now=in_memory.NOW, redact=lambda text: text.replace("sk-abc123", "[SECRET]"), max_tokens=1500)
+    def hidden(texts: Sequence[str]) -> list[str]:
+        return [text.replace("sk-abc123", "[SECRET]") for text in texts]
+
+    framed = framing.block(_ranked(memory), now=in_memory.NOW, redact=hidden, max_tokens=1500)
 
     assert _lines(framed)[2].endswith("the key is [SECRET]")
 

@@ -1,6 +1,7 @@
 """Which blocks a call gets: pure decisions as tables, and the interceptor over in-memory parts."""
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -235,3 +236,274 @@ def test_a_tool_step_is_not_learnt_from(parts: Parts) -> None:
     call = anthropic.read({}, json.dumps({"model": "m", "max_tokens": 100, "messages": messages}).encode(), models.LOCAL, NOON)
     finish(parts, before(parts, call))
     assert sum(parts.book.pending().values()) == 0
+
+
+def told(prepared: injection.Injected) -> str:
+    return "".join(prepared.blocks.values())
+
+
+def answer(message_id: str) -> calls.Answer:
+    return calls.Answer(complete=True, text="Noted.", message_id=message_id)
+
+
+def following(call: calls.Call, name: str) -> calls.Call:
+    """The call as part of what the upstream keeps under a name, by which its turns are told from those of others."""
+    turns = tuple(msgspec.structs.replace(turn, keys=tuple(injection.replied(key, name) for key in turn.keys)) for turn in call.turns)
+    return msgspec.structs.replace(call, turns=turns, follows=calls.kept_key(call.principal, name), lasting=name.startswith("conv_"))
+
+
+def step(words: str) -> calls.Call:
+    """A call with results of tools and nothing new from the person."""
+    return msgspec.structs.replace(said(words), kind=calls.Kind.STEP, turns=())
+
+
+ASKED, AGAIN = "What database do we use?", "Remind me what database we use?"
+
+
+@pytest.mark.parametrize(
+    ("chain", "named"),
+    [
+        ([(said(ASKED), "resp_1")], "resp_1"),
+        ([(said(ASKED), "resp_1"), (following(step("x"), "resp_1"), "resp_2")], "resp_2"),
+        ([(said(ASKED), "resp_1"), (following(said("What is my name?"), "resp_1"), "resp_2")], "resp_2"),
+        ([(following(said(ASKED), "conv_1"), "resp_1")], "conv_1"),
+        ([(following(said(ASKED), "conv_1"), "resp_1"), (following(step("x"), "conv_1"), "resp_2")], "conv_1"),
+        ([(following(said(ASKED), "conv_1"), "")], "conv_1"),
+        ([(following(said(ASKED), "conv_1"), "resp_1"), (following(said("What is my name?"), "conv_1"), "resp_2")], "conv_1"),
+    ],
+    ids=["a turn", "a step", "a second turn", "a conversation", "a step in it", "without an id", "a second turn in it"],
+)
+def test_what_was_shown_in_a_conversation_that_the_upstream_keeps_is_not_shown_again(
+    parts: Parts, chain: list[tuple[calls.Call, str]], named: str
+) -> None:
+    """OpenAI's `previous_response_id` and `conversation`: the request holds the new turn alone."""
+    for call, message_id in chain:
+        finish(parts, before(parts, call), answer(message_id))
+    assert "Postgres" not in told(before(parts, following(said(AGAIN), named)))
+    assert "Postgres" in told(before(parts, said(AGAIN))), "elsewhere it is"
+
+
+def test_what_one_branch_of_a_kept_conversation_was_shown_another_was_not(parts: Parts) -> None:
+    finish(parts, before(parts, said("What is my name?")), answer("resp_1"))
+    finish(parts, before(parts, following(said(ASKED), "resp_1")), answer("resp_2"))
+    assert "Postgres" in told(before(parts, following(said(AGAIN), "resp_1")))
+    assert "Postgres" not in told(before(parts, following(said(AGAIN), "resp_2")))
+
+
+def test_a_retry_in_a_kept_conversation_gets_the_same_bytes(parts: Parts) -> None:
+    first = before(parts, following(said(ASKED), "conv_1"))
+    finish(parts, first, calls.NO_ANSWER)
+    in_memory.keep(parts, in_memory.memory("We also use Redis as a database"))
+    assert before(parts, following(said(ASKED), "conv_1")).blocks == first.blocks != {}
+
+
+@pytest.mark.parametrize("session", ["", "s-1"])
+def test_the_same_words_again_are_another_turn_of_a_kept_conversation(parts: Parts, session: str) -> None:
+    """Their keys don't tell how far the conversation has come."""
+    first = before(parts, following(said("yes, I prefer tabs", session=session), "conv_1"))
+    finish(parts, first, calls.NO_ANSWER)
+    retried = before(parts, following(said("yes, I prefer tabs", session=session), "conv_1"))
+    finish(parts, retried)
+    again = before(parts, following(said("yes, I prefer tabs", session=session), "conv_1"))
+    assert first.call.turn_id == retried.call.turn_id != again.call.turn_id
+
+
+def test_a_kept_conversation_of_which_the_ledger_knows_nothing_is_told_as_a_new_one(parts: Parts) -> None:
+    assert "Postgres" in told(before(parts, following(said(ASKED), "resp_0")))
+
+
+def test_what_a_kept_conversation_of_another_person_was_shown_says_nothing_here(parts: Parts) -> None:
+    finish(parts, before(parts, said(ASKED)), answer("resp_1"))
+    other = calls.kept_key(models.Principal(models.LOCAL.team, "someone else"), "resp_1")
+    assert "Postgres" in told(before(parts, msgspec.structs.replace(said(AGAIN), follows=other)))
+
+
+SHOWN = frozenset({"m2", "m1"})
+
+
+@pytest.mark.parametrize(
+    ("call", "message_id", "shown", "names"),
+    [
+        (said(ASKED), "msg_1", SHOWN, []),
+        (said(ASKED), "chatcmpl-1", SHOWN, []),
+        (said(ASKED), "", SHOWN, []),
+        (said(ASKED), "resp_1", SHOWN, ["resp_1"]),
+        (following(said(ASKED), "resp_1"), "resp_2", SHOWN, ["resp_2"]),
+        (following(said(ASKED), "own_1"), "own_2", SHOWN, ["own_2"]),
+        (following(step("x"), "resp_1"), "resp_2", SHOWN, ["resp_2"]),
+        (following(said(ASKED), "conv_1"), "resp_2", SHOWN, ["resp_2", "conv_1"]),
+        (following(said(ASKED), "conv_1"), "", SHOWN, ["conv_1"]),
+        (following(said(ASKED), "conv_1"), "resp_2", frozenset(), []),
+    ],
+)
+def test_the_ledger_holds_what_was_shown_under_the_names_that_the_upstream_keeps(
+    call: calls.Call, message_id: str, shown: frozenset[str], names: list[str]
+) -> None:
+    keys = [calls.kept_key(models.LOCAL, name) for name in names]
+    assert injection.kept(call, answer(message_id), shown) == dict.fromkeys(keys, ports.Entry("", ("m1", "m2"), answered=True))
+
+
+def test_a_cut_answer_keeps_nothing_of_the_conversation(parts: Parts) -> None:
+    finish(parts, before(parts, said(ASKED)), calls.Answer(complete=False, text="half", message_id="resp_1"))
+    assert parts.ledger.read([calls.kept_key(models.LOCAL, "resp_1")]) == {}
+
+
+class Gated:
+    """A ledger whose writes wait to be let through."""
+
+    def __init__(self, ledger: ports.Ledger) -> None:
+        self._ledger = ledger
+        self.writing, self.go_on, self.written = threading.Event(), threading.Event(), threading.Event()
+
+    def read(self, keys: Sequence[str]) -> dict[str, ports.Entry]:
+        return self._ledger.read(keys)
+
+    def write(self, entries: Mapping[str, ports.Entry]) -> None:
+        late = self.go_on.is_set()
+        self.writing.set()
+        self.go_on.wait(10)
+        self._ledger.write(entries)
+        if late:
+            self.written.set()
+
+
+def test_a_block_that_was_recorded_too_late_is_not_replayed_either(parts: Parts) -> None:
+    ledger = Gated(parts.ledger)
+    made = injection.Injection(_with(parts, ledger=ledger, settings=parts.settings.model_copy(update={"recall_deadline_ms": 100})))
+    try:
+        prepared = asyncio.run(made.before(said(ASKED)))
+        assert ledger.writing.wait(10)
+        assert prepared.blocks == {}
+    finally:
+        ledger.go_on.set()
+        made.close()
+    assert ledger.written.wait(10)
+    assert before(parts, said(ASKED, "I don't know.", "Thanks, bye")).blocks == {}
+
+
+def test_a_turn_for_which_there_was_no_time_does_not_get_the_block_of_another_that_began_alike(parts: Parts) -> None:
+    finish(parts, before(parts, said(ASKED)), calls.Answer(complete=True, text="Postgres."))
+    made = before(_with(parts, store=Away()), said(ASKED))
+    assert made.blocks == {}
+    finish(parts, made, calls.Answer(complete=True, text="I don't know."))
+    assert before(parts, said(ASKED, "I don't know.", "Thanks, bye")).blocks == {}
+    assert "Postgres" in told(before(parts, said(ASKED, "Postgres.", "Thanks, bye")))
+
+
+def test_old_blocks_are_replayed_however_many_recalls_are_stuck(parts: Parts) -> None:
+    """100 new turns at once must not cost the prompt cache of any of them."""
+    finish(parts, before(parts, said(ASKED)))
+    release = threading.Event()
+
+    class Stuck:
+        def nearest(self, *_: object, **__: object) -> list[models.Hit]:
+            release.wait(10)
+            return []
+
+        lexical = nearest
+
+    async def all_at_once(made: injection.Injection) -> list[injection.Injected]:
+        new = [made.before(said(ASKED, "Postgres.", f"What is my name, say it {number} times?")) for number in range(100)]
+        return await asyncio.gather(*new, made.before(said(ASKED, "Postgres.")))
+
+    made = injection.Injection(_with(parts, store=Stuck(), settings=parts.settings.model_copy(update={"recall_deadline_ms": 2000})))
+    try:
+        prepared = asyncio.run(asyncio.wait_for(all_at_once(made), 10))
+    finally:
+        release.set()
+        made.close()
+    assert [len(one.blocks) for one in prepared] == [1] * 101
+
+
+@pytest.mark.parametrize(
+    ("ahead", "seconds_each", "left_seconds", "worth"),
+    [(0, 0.02, 0.24, True), (0, 9.0, 0.01, True), (5, 0.04, 0.24, True), (6, 0.04, 0.24, False), (1, 0.2, 0.24, False)],
+)
+def test_who_would_wait_too_long_for_an_embedding_does_not_wait(ahead: int, seconds_each: float, left_seconds: float, worth: bool) -> None:
+    assert injection.worth_embedding(ahead, seconds_each, left_seconds) is worth
+
+
+class Taking:
+    """An embedder by whose clock each text takes its time; or which, held, does not answer until it is let go on."""
+
+    model, dimension = "taking", 2
+
+    def __init__(self, seconds: float) -> None:
+        self.now = 0.0
+        self.seconds = seconds
+        self.asked = 0
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    def clock(self) -> float:
+        return self.now
+
+    def embed(self, texts: Sequence[str], kind: str, *, timeout_seconds: float | None = None) -> list[list[float]]:
+        self.asked += 1
+        self.begun.set()
+        self.go_on.wait(10)
+        self.now += self.seconds
+        return [[1.0, 0.0] for _ in texts]
+
+    def ping(self) -> None:
+        return
+
+
+def _behind(taking: Taking, in_turn: injection.InTurn, timeout_seconds: float) -> bool:
+    """Whether one that comes while another is being served is served too."""
+    taking.go_on.clear()
+    taking.begun.clear()
+    first = threading.Thread(target=in_turn.embed, args=(["x"], "query"))
+    first.start()
+    assert taking.begun.wait(10)
+    taking.begun.clear()
+    second = threading.Thread(target=_quietly, args=(in_turn, timeout_seconds))
+    second.start()
+    while second.is_alive() and not taking.begun.is_set():
+        second.join(0.005)
+    served = taking.begun.is_set()
+    taking.go_on.set()
+    first.join(10)
+    second.join(10)
+    return served
+
+
+def _quietly(in_turn: injection.InTurn, timeout_seconds: float) -> None:
+    with contextlib.suppress(errors.Unavailable):
+        in_turn.embed(["y"], "query", timeout_seconds=timeout_seconds)
+
+
+def test_an_embedder_that_turned_out_slow_serves_one_at_a_time_and_a_fast_one_more() -> None:
+    for seconds, served in ((1.0, False), (0.001, True)):
+        taking = Taking(seconds)
+        in_turn = injection.InTurn(taking, taking.clock)
+        for _ in range(20):
+            in_turn.embed(["x"], "query", timeout_seconds=0.24)
+        assert _behind(taking, in_turn, 0.24) is served
+
+
+def test_many_new_turns_at_once_are_told_by_words_alone_where_the_embedder_is_slow(parts: Parts) -> None:
+    """32 at the same instant used to go without: they waited for an embedder that serves one after the other."""
+    release = threading.Event()
+
+    class Hung:
+        model, dimension = "hung", 64
+
+        def embed(self, texts: Sequence[str], kind: str, *, timeout_seconds: float | None = None) -> list[list[float]]:
+            assert timeout_seconds is not None
+            release.wait(timeout_seconds)
+            raise errors.Unavailable("llama.cpp")
+
+        def ping(self) -> None:
+            return
+
+    async def all_at_once(made: injection.Injection) -> list[injection.Injected]:
+        return await asyncio.gather(*(made.before(said(f"What database do we use in region {number}?")) for number in range(32)))
+
+    made = injection.Injection(_with(parts, embedder=Hung(), settings=parts.settings.model_copy(update={"recall_deadline_ms": 2000})))
+    try:
+        prepared = asyncio.run(all_at_once(made))
+    finally:
+        release.set()
+        made.close()
+    assert ["Postgres" in told(one) for one in prepared] == [True] * 32

@@ -1,6 +1,7 @@
 import json
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from services.core import messages, models, ports, redaction
@@ -55,6 +56,11 @@ def test_nothing_is_learnt_from_an_incomplete_answer_or_no_turn(made: calls.Call
 @pytest.mark.parametrize("entry", [None, ports.Entry("", ())])
 def test_a_turn_that_was_told_nothing_touches_nothing(entry: ports.Entry | None) -> None:
     assert [job.task for job in learning.jobs(call("hi"), COMPLETE, entry, hide, 9.0)] == [messages.Task.LEARN_TURN]
+
+
+def test_another_agents_words_are_not_learnt_from_though_what_it_was_told_is_noted() -> None:
+    made = msgspec.structs.replace(call("hi"), learns=False)
+    assert [job.task for job in learning.jobs(made, COMPLETE, ENTRY, hide, 9.0)] == [messages.Task.TOUCH]
 
 
 def test_the_same_call_again_makes_the_same_job() -> None:

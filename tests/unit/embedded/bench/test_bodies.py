@@ -1,11 +1,15 @@
 """The bodies that the relay is measured with are those of a coding client deep in a session."""
 
+import itertools
+
 import msgspec
 import pytest
 
 from services.core import models
 from services.embedded.bench import bodies
 from services.proxy.wire import anthropic, calls
+
+MARKER = b',"cache_control":{"type":"ephemeral"}'
 
 
 @pytest.mark.parametrize("size", [77_000, 700_000])
@@ -25,6 +29,44 @@ def test_the_last_message_is_taken_for_a_new_turn_of_the_person(size: int) -> No
     assert call.new_turn is not None
     assert call.new_turn.words == bodies.QUESTION
     assert call.old_turns
+
+
+@pytest.mark.parametrize("size", [77_000, 700_000])
+def test_the_calls_of_a_session_go_on_from_a_new_turn_in_steps_of_tools(size: int) -> None:
+    first, *later = bodies.session(size, 4, stream=True)
+    assert first == bodies.body(size, stream=True)
+    kinds = [anthropic.read(bodies.headers("one"), body, models.LOCAL, 0.0).kind for body in (first, *later)]
+    assert kinds == [calls.Kind.HUMAN, calls.Kind.STEP, calls.Kind.STEP, calls.Kind.STEP]
+
+
+def test_each_call_of_a_session_carries_the_history_of_the_one_before_and_one_step() -> None:
+    """Markers aside: the client moves them to its newest message."""
+    messages = [msgspec.json.decode(body.replace(MARKER, b""))["messages"] for body in bodies.session(77_000, 4, stream=True)]
+    for earlier, later in itertools.pairwise(messages):
+        assert later[:-2] == earlier
+        assert [message["role"] for message in later[-2:]] == ["assistant", "user"]
+
+
+def test_the_marker_is_on_the_newest_message_of_a_session() -> None:
+    for body in bodies.session(77_000, 3, stream=True):
+        *earlier, newest = msgspec.json.decode(body)["messages"]
+        assert "cache_control" in newest["content"][-1]
+        assert not any("cache_control" in block for message in earlier for block in message["content"])
+
+
+def test_numbered_bodies_are_of_other_conversations_with_the_same_system_prompt_and_tools() -> None:
+    body = bodies.body(77_000, stream=True)
+    one, other = (msgspec.json.decode(bodies.numbered(body, number)) for number in (1, 2))
+    assert len(bodies.numbered(body, 1)) == len(body)
+    assert all(mine != another for mine, another in zip(one["messages"][:-2], other["messages"][:-2], strict=True))
+    assert one["messages"][-1] == other["messages"][-1]
+    assert {name: one[name] for name in one if name != "messages"} == {name: other[name] for name in other if name != "messages"}
+
+
+def test_what_the_person_asks_can_be_chosen_and_the_size_stays() -> None:
+    body = bodies.body(77_000, stream=True, question="Which database?")
+    assert len(body) == 77_000
+    assert msgspec.json.decode(body)["messages"][-1]["content"][0]["text"] == "Which database?"
 
 
 def test_a_body_carries_tools_results_and_a_system_prompt() -> None:
