@@ -1,19 +1,16 @@
 """The process that hosts the proxy and the indexer's consumer over one Edge shard: `python -m services.embedded.host`."""
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
-
-import uvicorn
 
 from services.core import config, errors, seal, telemetry
 from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs, redis_ledger, spool
 from services.embedded import vectors
 from services.indexer.app import Consumer, create_indexer
 from services.indexer.writing import Writer
+from services.proxy import front
 from services.proxy.app import create_app
-from services.proxy.front import served
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
 from services.proxy.relay import Relay
@@ -63,9 +60,8 @@ def serve(settings: config.Settings) -> None:
     consumer.start()
     intake.start()
     try:
-        server = uvicorn.Server(served(app, relay, host=settings.host, port=settings.port, drain_seconds=_DRAIN_SECONDS))
-        with contextlib.suppress(KeyboardInterrupt):
-            server.run()
+        server = front.Server(front.served(app, relay, host=settings.host, port=settings.port, drain_seconds=_DRAIN_SECONDS))
+        server.run()
         if not server.started:
             sys.exit(_NOT_STARTED)
     finally:

@@ -5,7 +5,12 @@ What is used of uvicorn's protocol beyond asyncio's interface: `cycle` (who answ
 """
 
 import asyncio
+import contextlib
 import functools
+import select
+import signal
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
@@ -14,10 +19,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from services.proxy.relay import Exchange, Relay
+from services.proxy.upstream import LONGEST_HEAD_BYTES
 from services.proxy.wire import routes
 from services.proxy.wire.headers import Header
 
 _KEEP_ALIVE_SECONDS = 75
+_LOOK_SECONDS = 0.5
+_LEFT = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
+_TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int) -> uvicorn.Config:
@@ -38,6 +47,26 @@ def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: i
     )
 
 
+class Server(uvicorn.Server):
+    """Ends in order at the first SIGTERM or SIGINT and at once at the second; whoever runs it then goes on, to put away what is his."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, *_: object) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
 class Front(HttpToolsProtocol):
     """One connection of a client."""
 
@@ -54,21 +83,36 @@ class Front(HttpToolsProtocol):
         self._spelt: list[Header] = []
         self.answering: Exchange | None = None
         """The exchange that may write to the client; those behind it in the pipeline wait."""
+        self._in_head = False
+        self._head_bytes = 0
+        self._watch: asyncio.TimerHandle | None = None
 
     @property
     def _exchange(self) -> Exchange | None:
         """Whose request comes in now."""
         return self.cycle if isinstance(self.cycle, Exchange) else None
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > LONGEST_HEAD_BYTES and not self.transport.is_closing():
+                self._leave()
+                self.transport.write(_TOO_LONG)
+                self.transport.close()
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._spelt = []
+        self._in_head = True
+        self._head_bytes = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._spelt.append((name, value))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        self._in_head = False
         method = self.parser.get_method()
         if not routes.relayed(method.decode(), self.url.partition(b"?")[0]):
             super().on_headers_complete()
@@ -89,7 +133,7 @@ class Front(HttpToolsProtocol):
         if before is None or before.response_complete:
             exchange.start()
         else:
-            self.flow.pause_reading()
+            self.hold_upload()
             self.pipeline.appendleft((self.cycle, self.app))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -133,6 +177,26 @@ class Front(HttpToolsProtocol):
         super().resume_writing()
         if self.answering is not None:
             self.answering.go_on()
+
+    def hold_upload(self) -> None:
+        self.flow.pause_reading()
+        if self._watch is None:
+            self._watch = self.loop.call_later(_LOOK_SECONDS, self._look)
+
+    def take_upload(self) -> None:
+        self.flow.resume_reading()
+
+    def _look(self) -> None:
+        """Whoever does not read does not notice the other's leaving."""
+        self._watch = None
+        if self.transport.is_closing() or not self.flow.read_paused:
+            return
+        waiting = select.poll()
+        waiting.register(self.transport.get_extra_info("socket").fileno(), _LEFT)
+        if waiting.poll(0):
+            self.transport.abort()
+        else:
+            self._watch = self.loop.call_later(_LOOK_SECONDS, self._look)
 
     def _leave(self) -> None:
         if self.answering is not None:

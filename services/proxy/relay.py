@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -73,18 +74,19 @@ class Client(Protocol):
     @property
     def flow(self) -> "Flow": ...
 
+    def hold_upload(self) -> None:
+        """Read nothing more of what the client sends, for now."""
+
+    def take_upload(self) -> None: ...
+
     def on_response_complete(self) -> None:
         """The next request may be answered."""
 
 
 class Flow(Protocol):
-    """Holds back what a client sends."""
+    """How it stands with what is written to a client."""
 
     write_paused: bool
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
 
 
 class Relay:
@@ -186,6 +188,9 @@ class Exchange:
         if self._upgrade:
             self._refuse(404, "BRB relays HTTP, not WebSockets. Use the API over HTTP.", Outcome.UNREACHABLE)
             return
+        if self._named.get("transfer-encoding", "chunked").lower() != "chunked":
+            self._refuse(501, "BRB knows no other transfer coding than chunked.", Outcome.UNREACHABLE)
+            return
         if self._named.get("expect", "").lower() == "100-continue":
             self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
             self.flush()
@@ -206,7 +211,7 @@ class Exchange:
         self._waiting_bytes += len(data)
         if self._principal is None:
             if self._waiting_bytes > _HELD_UPLOAD_BYTES:
-                self._client.flow.pause_reading()
+                self._client.hold_upload()
         elif self._waiting_bytes > self._relay.settings.max_body_bytes:
             self._principal = None
             self._do(self._pass_on())
@@ -260,11 +265,14 @@ class Exchange:
     async def _decide(self, principal: models.Principal) -> None:
         """Have the whole body changed, and send it."""
         started = time.perf_counter()
-        original = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
-        self._waiting = []
-        body = await self._intercepted(original, principal)
+        body = await self._intercepted(self._taken(), principal)
         telemetry.RELAY_OVERHEAD.observe(time.perf_counter() - started)
         await self._ask(body, len(body))
+
+    def _taken(self) -> bytes:
+        """The whole body, which nobody else holds any more."""
+        pieces, self._waiting = self._waiting, []
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def _intercepted(self, body: bytes, principal: models.Principal) -> bytes:
         try:
@@ -298,7 +306,7 @@ class Exchange:
             for piece in self._waiting:
                 self._send(connection, piece)
             self._waiting = []
-            self._client.flow.resume_reading()
+            self._client.take_upload()
             if self._whole:
                 self._sent(connection)
 
@@ -322,10 +330,10 @@ class Exchange:
     # from the upstream
 
     def upload_held(self) -> None:
-        self._client.flow.pause_reading()
+        self._client.hold_upload()
 
     def upload_goes_on(self) -> None:
-        self._client.flow.resume_reading()
+        self._client.take_upload()
 
     def interim(self, status: int, reason: bytes, raw: list[Header]) -> None:
         if self._chunks and status != 100:  # we have answered the expectation ourselves; HTTP/1.0 knows no informational answers
@@ -406,7 +414,7 @@ class Exchange:
     def _refuse(self, status: int, message: str, outcome: Outcome) -> None:
         self._status = status
         body = msgspec.json.encode(_error(self._vendor, message))
-        phrase = {404: b"Not Found", 502: b"Bad Gateway"}[status]
+        phrase = HTTPStatus(status).phrase.encode()
         self._write_head(status, phrase, [(b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(body))])
         self._out.append(b"" if self._method == b"HEAD" else body)
         self._finish(outcome)
@@ -446,22 +454,22 @@ class Exchange:
         telemetry.RELAY_REQUESTS.labels(self._route, outcome).inc()
         log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(time.perf_counter() - self._started, 3))
         if self._prepared is not None:
-            self._told(cut=outcome is Outcome.CUT)
+            self._told()
 
-    def _told(self, *, cut: bool = False) -> asyncio.Task[None]:
+    def _told(self) -> asyncio.Task[None]:
         """Tell the interceptor how it went, once."""
         assert self._prepared is not None  # noqa: S101 - the callers looked
         if self._telling is None:
-            self._telling = self._relay.keep(self._tell(self._prepared, cut))
+            self._telling = self._relay.keep(self._tell(self._prepared, whole=self._relayed is not None))
         return self._telling
 
-    async def _tell(self, prepared: Prepared, cut: bool) -> None:
-        """cut: the upstream broke off. Not every answer shows that it lacks its end: some servers send no `[DONE]`."""
+    async def _tell(self, prepared: Prepared, *, whole: bool) -> None:
+        tee = self._tee
         try:
-            answer = await _apart(self._tee.size, self._tee.read) if self._tee is not None else calls.NO_ANSWER
+            answer = await _apart(tee.size, lambda: tee.read(whole=whole)) if tee is not None else calls.NO_ANSWER
             telemetry.CACHE_READ_TOKENS.inc(answer.usage.cache_read_input_tokens or 0)
             telemetry.CACHE_WRITE_TOKENS.inc(answer.usage.cache_creation_input_tokens or 0)
-            await self._relay.interceptor.after(prepared, msgspec.structs.replace(answer, complete=answer.complete and not cut))
+            await self._relay.interceptor.after(prepared, answer)
         except Exception as error:
             log.warning("interceptor_failed", step="after", exc_info=error)
 
@@ -483,10 +491,10 @@ class _Tee:
         else:
             self._pieces.clear()
 
-    def read(self) -> calls.Answer:
+    def read(self, *, whole: bool) -> calls.Answer:
         if not self._pieces:
             return calls.NO_ANSWER
-        return answers.read(self._route, self._content_type, self._content_encoding, self._pieces)
+        return answers.read(self._route, self._content_type, self._content_encoding, self._pieces, whole=whole)
 
 
 _LAST_CHUNK = b"0\r\n\r\n"

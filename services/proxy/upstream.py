@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import ssl
+import struct
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
@@ -22,6 +23,9 @@ IDLE_SECONDS = 30.0
 _SECOND_FAMILY_SECONDS = 0.25  # RFC 8305: how long a slow address keeps the next one waiting
 _PORTS = {"http": 80, "https": 443}
 _MOST_IDLE = 100
+_RESET = struct.pack("ii", 1, 0)
+LONGEST_HEAD_BYTES = 262_144
+"""Of the headers of a request or an answer, and what one reading adds to them: real ones have some kilobytes."""
 
 
 class Broken(Exception):
@@ -135,6 +139,7 @@ class Connection(asyncio.Protocol):
         self._expiry: asyncio.TimerHandle | None = None
         self._sent_all = self._bodiless = self._began = self._delimited = self._over = False
         self._paused = False
+        self._head_bytes = 0
 
     # for whoever holds it
 
@@ -157,6 +162,7 @@ class Connection(asyncio.Protocol):
         self._bodiless = bodiless
         self._sent_all = body is not None
         self._began = self._over = False
+        self._head_bytes = 0
         self._new_message()
         self.send(head, body or b"")
 
@@ -181,11 +187,13 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def abort(self) -> None:
-        """Hang up; the taker hears nothing more."""
-        self._taker = None
+        """Hang up; the taker hears nothing more. What is half done is reset, so that the other side learns of it whatever it still has to read."""
         self._upstream.drop(self)
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
+            if self._taker is not None:
+                self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self._transport.abort()
+        self._taker = None
 
     # asyncio's side
 
@@ -214,13 +222,20 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            taker = self._taker
-            self.abort()
-            if taker is not None:
-                taker.broke(Broken("its answer is not HTTP"))
+            self._give_up("its answer is not HTTP")
             return
+        if not self._began:
+            self._head_bytes += len(data)
+            if self._head_bytes > LONGEST_HEAD_BYTES:
+                self._give_up("its headers have no end")
         if self._taker is not None:
             self._taker.flush()
+
+    def _give_up(self, why: str) -> None:
+        taker = self._taker
+        self.abort()
+        if taker is not None:
+            taker.broke(Broken(why))
 
     def pause_writing(self) -> None:
         if self._taker is not None:
@@ -237,6 +252,8 @@ class Connection(asyncio.Protocol):
         self._headers: list[Header] = []
 
     def on_message_begin(self) -> None:
+        if self._over:
+            self.abort()  # an answer that nobody asked for: it must not become that to the next call
         self._new_message()
 
     def on_status(self, reason: bytes) -> None:
@@ -253,6 +270,9 @@ class Connection(asyncio.Protocol):
                 self._taker.interim(status, self._reason, self._headers)
             return
         self._began = True
+        if any(name.lower() == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self._headers):
+            self._give_up("its answer is coded in a way that BRB does not know")
+            return
         self._delimited = self._bodiless or status in (204, 304) or any(name.lower() in _LENGTHS for name, _ in self._headers)
         if self._taker is not None:
             self._taker.began(status, self._reason, self._headers)

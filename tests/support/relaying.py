@@ -18,7 +18,7 @@ import uvicorn
 from services.core import config, telemetry
 from services.proxy import relay
 from services.proxy.app import create_app
-from services.proxy.front import served
+from services.proxy.front import Server, served
 from tests.support import in_memory, upstream
 from tests.support.interceptors import Keeping
 
@@ -30,7 +30,7 @@ def server(settings: config.Settings, interceptor: relay.Interceptor, *, port: i
     """The whole proxy over in-memory parts, served with the options of `services.embedded.host`."""
     handler = relay.Relay(settings, interceptor)
     app = create_app(in_memory.parts(settings.data_dir), on_shutdown=[handler.close])
-    return uvicorn.Server(served(app, handler, host="127.0.0.1", port=port, drain_seconds=drain_seconds))
+    return Server(served(app, handler, host="127.0.0.1", port=port, drain_seconds=drain_seconds))
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def apart(upstream_url: str, *, drain_seconds: int = DRAIN_SECONDS, environment:
             process.stdout.close()
 
 
-class _Announcing(uvicorn.Server):
+class _Announcing(Server):
     """Says on stdout where it listens."""
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]

@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import uvicorn
-
 from services.core import config, models, ports, telemetry
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_store import InMemoryStore
 from services.embedded.bench import processes
 from services.proxy.app import create_app
-from services.proxy.front import served
+from services.proxy.front import Server, served
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
 from services.proxy.relay import Interceptor, Prepared, Relay
@@ -86,7 +84,7 @@ def serve(made: Parts, interceptor: Interceptor) -> None:
     app = create_app(made, {}, on_shutdown=[relay.close])
     listening = socket.create_server((made.settings.host, 0))
     processes.announce(listening.getsockname()[1])
-    uvicorn.Server(served(app, relay, host=made.settings.host, port=0, drain_seconds=1)).run(sockets=[listening])
+    Server(served(app, relay, host=made.settings.host, port=0, drain_seconds=1)).run(sockets=[listening])
 
 
 def main(upstream: str, folder: Path, *, memory: bool) -> None:

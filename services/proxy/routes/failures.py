@@ -1,5 +1,6 @@
 """Errors of our own routes: one JSON shape, the right status, and never the text of an unexpected exception."""
 
+import re
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ _STATUS: dict[type[errors.BrbError], tuple[int, str]] = {
     errors.Transient: (503, "unavailable"),
     errors.BrbError: (500, "internal"),
 }
+_TOKEN = re.compile(r"^/k/[^/]*")  # where a token stands in a path
 _CALLED = {"whose": "scope"}  # Litestar keeps `scope` for itself as the name of a handler's parameter
 _TYPES = {400: "bad_input", 401: "denied", 403: "denied", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "bad_input"}
 
@@ -45,7 +47,7 @@ def unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ap
 
 def _said(request: Request[Any, Any, Any], error: HTTPException) -> str:
     if error.status_code == 404:
-        return f"no such route: {request.method} {request.url.path} (see /schema)"
+        return f"no such route: {request.method} {_TOKEN.sub('/k/…', request.url.path)} (see /schema)"
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         return "; ".join(_wrong(item) for item in error.extra)
     if error.status_code >= 500:

@@ -98,18 +98,21 @@ _CHAT_USAGE = msgspec.json.Decoder(_ChatUsage)
 _RESPONSE_USAGE = msgspec.json.Decoder(_ResponseUsage)
 
 
-def answer(route: routes.Route, content_type: str, body: bytes) -> Answer:
-    """The answer in the decoded body of a 200 to CHAT or RESPONSES. One that can't be read says nothing."""
+def answer(route: routes.Route, content_type: str, body: bytes, *, whole: bool = True) -> Answer:
+    """The answer in the decoded body of a 200 to CHAT or RESPONSES. One that can't be read says nothing.
+
+    whole: the body came to its end. Only this tells, of a stream that lacks its `[DONE]`, as that of some servers does.
+    """
     streamed = content_type.lower().startswith("text/event-stream")
     try:
         if route is routes.Route.CHAT:
-            return _chat_stream(sse.events(body)) if streamed else _chat([_CHAT.decode(body)], ended=True)
+            return _chat_stream(sse.events(body), whole) if streamed else _chat([_CHAT.decode(body)], ended=True)
         return _response_stream(sse.events(body)) if streamed else _response(_RESPONSE.decode(body), "")
     except (msgspec.DecodeError, RecursionError):
         return NO_ANSWER
 
 
-def _chat_stream(events: Iterable[tuple[bytes, bytes]]) -> Answer:
+def _chat_stream(events: Iterable[tuple[bytes, bytes]], whole: bool) -> Answer:
     chunks: list[_Chat] = []
     done = failed = False
     for name, data in events:
@@ -119,7 +122,7 @@ def _chat_stream(events: Iterable[tuple[bytes, bytes]]) -> Answer:
         else:
             chunks.extend(_decoded(_CHAT, data))
     read = _chat(chunks, ended=done)
-    return msgspec.structs.replace(read, complete=read.complete and not failed)
+    return msgspec.structs.replace(read, complete=read.complete and not failed and (done or whole))
 
 
 def _chat(chunks: Iterable[_Chat], *, ended: bool) -> Answer:

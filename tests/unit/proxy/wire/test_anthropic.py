@@ -75,7 +75,12 @@ HUMAN = {
     "the marker on the trailing system message": main(user(text("my name is Leo")), {"role": "system", "content": [text("note", **MARK)]}),
     "after the model fell back": main(user(REMINDER, REMINDER, REMINDER, text("my name is Leo", **MARK))),
     "repeated without a stream": main(user(REMINDER, text("my name is Leo", **MARK)), SYSTEM_NOTE, stream=False),
-    "slash command": main(user(text("<command-name>/x</command-name><command-args>my name is Leo</command-args>"), text("Do x.", **MARK))),
+    "slash command": main(
+        user(
+            text("<command-message>x</command-message>\n<command-name>/x</command-name>\n<command-args>my name is Leo</command-args>"),
+            text("Do x.", **MARK),
+        )
+    ),
     "SDK, plain": read(plain("my name is Leo")),
     "SDK, streaming": read(plain("my name is Leo"), stream=True),
     "SDK, with an empty list of tools": read(plain("my name is Leo"), tools=[]),
@@ -345,7 +350,7 @@ BLOCK = text("block")
         ([text("hi"), text("and ho")], [text("<system-reminder>a</system-reminder>"), text("  ")]),
         ([text("hi")], [text(COMPACT, **MARK)]),
         ([text("hi")], [REMINDER, text(COMPACT)]),
-        ([text("<command-name>/x</command-name><command-args>hi</command-args>")], [text("Do x.", **MARK)]),
+        ([text("<command-message>x</command-message>\n<command-name>/x</command-name>\n<command-args>hi</command-args>")], [text("Do x.", **MARK)]),
         ([text("hi"), {"type": "image", "source": {"data": "AA"}, **MARK}], []),
         ([{"type": "image", "source": {"data": "AA"}}, text("hi")], []),
         ([text("hi"), {"type": "image", "source": {"data": "AA"}}], [REMINDER]),
