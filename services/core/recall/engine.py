@@ -111,26 +111,29 @@ def choose(ranked: Sequence[models.Ranked], knobs: Knobs, exclude: Set[str] = fr
     dropped: list[Dropped] = []
     told: set[str] = set()
     for one in ranked:
-        text = _NOT_A_WORD.sub(" ", one.memory.text.casefold()).strip() or one.memory.text
-        reason = _objection(one, knobs, exclude, repeated=text in told, full=len(chosen) >= knobs.max_memories)
+        reason = _objection(one, knobs, exclude)
+        if not reason:
+            text = _NOT_A_WORD.sub(" ", one.memory.text.casefold()).strip() or one.memory.text
+            if text in told:
+                reason = "says the same as a better one"
+            elif len(chosen) >= knobs.max_memories:
+                reason = f"not among the best {knobs.max_memories}"
+            else:
+                chosen.append(one)
+                told.add(text)
         if reason:
             dropped.append(Dropped(ranked=one, reason=reason))
-        else:
-            chosen.append(one)
-            told.add(text)
     return tuple(chosen), tuple(dropped)
 
 
-def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str], *, repeated: bool, full: bool) -> str:
+def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str]) -> str:
     if one.memory.id in exclude:
         return "already shown in this conversation"
     if one.similarity < knobs.min_similarity:
         return f"similarity {one.similarity:.2f} is under {knobs.min_similarity:.2f}"
     if one.score < knobs.min_score:
         return f"score {one.score:.2f} is under {knobs.min_score:.2f}"
-    if repeated:
-        return "says the same as a better one"
-    return f"not among the best {knobs.max_memories}" if full else ""
+    return ""
 
 
 def _embedded(
@@ -167,28 +170,27 @@ def _listed(listing: asking.Listing, scope: models.Scope, store: ports.MemorySto
 
 def _scored(asked: query.Query, candidate: fusion.Candidate, knobs: Knobs, now: float) -> models.Ranked:
     like = similarity.likeness(asked, candidate)
+    standing = scoring.Standing.of(candidate.memory, now)
     alike, matched = like.similarity, like.matched
-    if like.lift and not _admitted(candidate, alike, knobs, now) and _admitted(candidate, alike + like.lift, knobs, now):
+    if like.lift and not _admitted(standing, alike, knobs) and _admitted(standing, alike + like.lift, knobs):
         alike += like.lift
         matched += (f"lifted by {like.lift:.2f}",)
-    if _admitted(candidate, alike, knobs, now):
+    if _admitted(standing, alike, knobs):
         alike = min(1.0, alike + like.agreement)
-    scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
     return models.Ranked(
         memory=candidate.memory,
-        score=scored.score,
+        score=standing.score(alike, knobs.min_similarity),
         similarity=alike,
         dense_rank=candidate.dense_rank,
         lexical_rank=candidate.lexical_rank,
         rrf=candidate.rrf,
-        strength=scored.strength,
-        recency=scored.recency,
-        temporal=scored.temporal,
+        strength=standing.strength,
+        recency=standing.recency,
+        temporal=standing.temporal,
         matched=matched,
         cosine=candidate.cosine,
     )
 
 
-def _admitted(candidate: fusion.Candidate, alike: float, knobs: Knobs, now: float) -> bool:
-    scored = scoring.score(candidate.memory, alike, now=now, min_similarity=knobs.min_similarity)
-    return alike >= knobs.min_similarity and scored.score >= knobs.min_score
+def _admitted(standing: scoring.Standing, alike: float, knobs: Knobs) -> bool:
+    return alike >= knobs.min_similarity and standing.score(alike, knobs.min_similarity) >= knobs.min_score

@@ -42,6 +42,7 @@ GENERIC_STEMS = word_set("""
 """Stems that most requests to an assistant hold: sharing one is little evidence of sharing a subject."""
 
 GENERIC_WEIGHT = 0.25
+_KEPT_TEXTS = 4096
 
 _UNITS = re.compile(r"\d+(?:st|nd|rd|th|s|x|k|h|m|d|am|pm|ms|mb|gb|kb|min|px|em|rem)", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -56,8 +57,9 @@ class Identifiers(msgspec.Struct, frozen=True):
     soft: frozenset[str]
 
 
+@lru_cache(maxsize=_KEPT_TEXTS)
 def stems(text: str) -> frozenset[str]:
-    """Stems of the content words of a text."""
+    """Stems of the content words of a text. Those of the last texts are kept: memories are candidates again and again."""
     words = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
     return frozenset(stem(word.removesuffix("'s")) for word in words if word not in STOP_WORDS)
 
@@ -68,6 +70,7 @@ def stem(word: str) -> str:
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
+@lru_cache(maxsize=_KEPT_TEXTS)
 def own(text: str) -> frozenset[str]:
     """What a text calls the writer's own, as "my" or "our" and the stem of the first word about a subject after it ("my wife")."""
     found = ((whose.casefold(), stem(word.casefold())) for whose, word in _OWN.findall(text))

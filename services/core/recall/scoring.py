@@ -18,22 +18,26 @@ CONFIDENCE_WEIGHT = 0.05
 _DAY_SECONDS = 86_400.0
 
 
-class Score(msgspec.Struct, frozen=True):
-    """The score and what it was made of."""
+class Standing(msgspec.Struct, frozen=True):
+    """What of a memory's score does not depend on what is asked."""
 
-    score: float
     strength: float
     recency: float
     temporal: float
+    confidence: float
 
+    @classmethod
+    def of(cls, memory: models.Memory, now: float) -> "Standing":
+        """now: epoch seconds."""
+        held = strength(memory.mentions, _days(memory.reinforced_at, now))
+        recent = recency(_days(memory.accessed_at, now))
+        return cls(held, recent, STRENGTH_SHARE * held + RECENCY_SHARE * recent, memory.confidence)
 
-def score(memory: models.Memory, similarity: float, *, now: float, min_similarity: float) -> Score:
-    """Score of a memory at a similarity (a cosine or a lexical similarity, never a fused rank); 0 under the floor. `now` in epoch seconds."""
-    held = strength(memory.mentions, _days(memory.reinforced_at, now))
-    recent = recency(_days(memory.accessed_at, now))
-    temporal = STRENGTH_SHARE * held + RECENCY_SHARE * recent
-    total = similarity * (TIMELESS_SHARE + TEMPORAL_SHARE * temporal) + CONFIDENCE_WEIGHT * memory.confidence
-    return Score(score=total if similarity >= min_similarity else 0.0, strength=held, recency=recent, temporal=temporal)
+    def score(self, similarity: float, min_similarity: float) -> float:
+        """At a similarity (a cosine or a lexical similarity, never a fused rank); 0 under the floor."""
+        if similarity < min_similarity:
+            return 0.0
+        return similarity * (TIMELESS_SHARE + TEMPORAL_SHARE * self.temporal) + CONFIDENCE_WEIGHT * self.confidence
 
 
 def strength(mentions: int, days_since_reinforced: float) -> float:

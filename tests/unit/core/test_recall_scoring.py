@@ -6,7 +6,7 @@ from tests.support import in_memory
 DAY = 86_400.0
 
 
-def _score(similarity: float, *, mentions: int = 1, reinforced_days: float = 0, accessed_days: float = 0, confidence: float = 0.9) -> scoring.Score:
+def _score(similarity: float, *, mentions: int = 1, reinforced_days: float = 0, accessed_days: float = 0, confidence: float = 0.9) -> float:
     memory = in_memory.memory(
         "My name is Leo",
         mentions=mentions,
@@ -14,7 +14,7 @@ def _score(similarity: float, *, mentions: int = 1, reinforced_days: float = 0, 
         reinforced_at=in_memory.NOW - reinforced_days * DAY,
         accessed_at=in_memory.NOW - accessed_days * DAY,
     )
-    return scoring.score(memory, similarity, now=in_memory.NOW, min_similarity=0.30)
+    return scoring.Standing.of(memory, in_memory.NOW).score(similarity, min_similarity=0.30)
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def _score(similarity: float, *, mentions: int = 1, reinforced_days: float = 0, 
     ],
 )
 def test_the_composite_score_is_that_of_the_published_formula(similarity: float, made_of: dict[str, float], expected: float) -> None:
-    assert _score(similarity, **made_of).score == pytest.approx(expected)  # type: ignore[arg-type]
+    assert _score(similarity, **made_of) == pytest.approx(expected)  # type: ignore[arg-type]
 
 
 def test_a_fresh_memory_of_one_mention_needs_a_little_more_than_the_gate() -> None:
-    assert _score(0.30).score < 0.3 < _score(0.32).score
+    assert _score(0.30) < 0.3 < _score(0.32)
 
 
 def test_a_clock_that_went_back_makes_no_memory_stronger_than_a_fresh_one() -> None:
