@@ -1,9 +1,9 @@
 """Two ranked legs to one list of candidates: reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 
 from collections.abc import Sequence
-from operator import mul
 
 import msgspec
+import numpy as np
 
 from services.core import models
 
@@ -46,11 +46,12 @@ def fuse(
     asked_for = {memory.id: models.Hit(memory=memory, score=0.0) for memory in listed}
     dense_ranks = {key: rank for rank, key in enumerate(dense_hits, 1)}
     lexical_ranks = {key: rank for rank, key in enumerate(lexical_hits, 1)}
+    cosines = _cosines([hit for hit in lexical if hit.memory.id not in dense_hits], vectors)
     best = max((hit.score for hit in lexical), default=0.0)
     candidates = [
         Candidate(
             memory=hit.memory,
-            cosine=dense_hits[key].score if key in dense_hits else _cosine(hit, vectors),
+            cosine=dense_hits[key].score if key in dense_hits else cosines.get(key),
             dense_rank=dense_ranks.get(key),
             lexical_rank=lexical_ranks.get(key),
             rrf=sum(1 / (RRF_K + ranks[key]) for ranks in (dense_ranks, lexical_ranks) if key in ranks),
@@ -62,7 +63,10 @@ def fuse(
     return sorted(candidates, key=lambda candidate: (-candidate.rrf, candidate.memory.id))
 
 
-def _cosine(hit: models.Hit, vectors: Sequence[Sequence[float]]) -> float | None:
-    """Of unit vectors."""
-    stored = hit.vector
-    return None if stored is None else max((sum(map(mul, vector, stored)) for vector in vectors), default=None)
+def _cosines(hits: Sequence[models.Hit], vectors: Sequence[Sequence[float]]) -> dict[str, float]:
+    """By id, with the nearest of the vectors. All are of unit length; hits without a vector have none."""
+    stored = {hit.memory.id: hit.vector for hit in hits if hit.vector is not None}
+    if not stored or not vectors:
+        return {}
+    products = np.asarray(list(stored.values())) @ np.asarray(vectors).T
+    return dict(zip(stored, products.max(axis=1).tolist(), strict=True))

@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 import Stemmer  # type: ignore[import-not-found]
 
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_WORD = re.compile(r"\w+(?:'\w+)?")
 _OWN = re.compile(r"\b(my|our)\s+(?:(?:own|new|old|best|little|current|main)\s+)*(\w+)", re.IGNORECASE)
 _TOKEN = re.compile(r"\w[\w.\-@#+]*")
 
@@ -60,8 +60,8 @@ class Identifiers(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=_KEPT_TEXTS)
 def stems(text: str) -> frozenset[str]:
     """Stems of the content words of a text. Those of the last texts are kept: memories are candidates again and again."""
-    words = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
-    return frozenset(stem(word.removesuffix("'s")) for word in words if word not in STOP_WORDS)
+    words = set(_WORD.findall(text.casefold().replace("’", "'"))) - STOP_WORDS
+    return frozenset(stem(word.removesuffix("'s")) for word in words)
 
 
 @lru_cache(maxsize=20_000)

@@ -45,7 +45,7 @@ def likeness(query: Query, candidate: Candidate) -> Likeness:
     words = max(lexical.similarity(part.stems, stems) for part in query.parts)
     measured = words if candidate.cosine is None else candidate.cosine
     hard, soft = _shared(query.identifiers, candidate.memory.text)
-    own = query.own & lexical.own(candidate.memory.text)
+    own = query.own & lexical.own(candidate.memory.text) if query.own else query.own
     by_name = HARD_IDENTIFIER if hard else SOFT_IDENTIFIER if (soft or own) and measured >= SUPPORT else 0.0
     kinds = [f"kind {candidate.memory.category}"] if candidate.listed else []
     names = [f"identifier {name}" for name in sorted(hard | soft)] + [f"own {thing}" for thing in sorted(own)]
