@@ -65,8 +65,9 @@ check: setup ## style, types and import rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: setup ## measure: added time of the relay, speed of the store
+bench: setup ## measure: added time of the relay, of a recall, speed of the store
 	@$(BIN)/brb bench relay
+	@$(BIN)/brb bench recall
 	@$(BIN)/brb bench store
 
 lock: setup ## renew the lock files
