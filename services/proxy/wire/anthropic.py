@@ -160,6 +160,8 @@ def _read(headers: Mapping[str, str], body: bytes, principal: models.Principal, 
         talk = known.talk(body, "messages", _message, found)
     except (msgspec.DecodeError, RecursionError):
         return opaque
+    if not isinstance(talk, splice.LeaveAlone) and talk.known == 0:
+        found = known.Found()  # what seemed to be known stands elsewhere in this body
     if isinstance(talk, splice.LeaveAlone) or (newest := _newest(talk.messages)) is None:
         return opaque
     around = found.known.derived.around if found.known and talk.fields is found.known.fields else _around(talk.fields)

@@ -422,3 +422,19 @@ def test_uploads_tell_turns_apart() -> None:
 def test_a_short_answer_to_a_marked_message_is_a_turn(limit: int) -> None:
     """Plain SDK clients place cache markers and small limits as they like."""
     assert read(user(text("My name is Oda.", **MARK)), max_tokens=limit).kind == "human"
+
+
+def test_known_messages_that_stand_elsewhere_in_a_body_are_not_taken_for_its_own() -> None:
+    """A value before the list repeats a known conversation, and the list begins where the known one's did."""
+
+    def spelt(value: Any) -> str:
+        return json.dumps(value, separators=(",", ":"))
+
+    known = [plain(f"the {place} thing that was said", "assistant" if place % 2 else "user") for place in range(7)]
+    decoy = '{"metadata":{"messages":' + spelt(known) + '},"messages":'
+    other = (decoy + spelt([plain("another conversation " * 20), plain("x", "assistant"), plain("more")]) + "}").encode()
+    before, behind = '{"model":"x","pad":"', '","messages":'
+    first = (before + "p" * (len(decoy) - len(before) - len(behind)) + behind + spelt(known) + "}").encode()
+    reader = anthropic.Reader()
+    reader.read({}, first, models.LOCAL, NOON)
+    assert reader.read({}, other, models.LOCAL, NOON) == anthropic.read({}, other, models.LOCAL, NOON)

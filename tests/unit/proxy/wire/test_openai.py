@@ -568,3 +568,11 @@ def test_only_the_block_is_new_in_an_input_of_any_spelling(said: str, before: An
     assert json.loads(grown) == {**dict(fields), "input": f"{said}\n\n{BLOCK}"}
     assert grown.startswith(raw[: spot.end - 1])
     assert grown.endswith(raw[spot.end - 1 :])
+
+
+def test_a_wrapper_that_is_never_closed_costs_no_more_than_its_length() -> None:
+    """A pattern that tried every split of the blanks took hours for these (the test's time limit ends it)."""
+    body = json.dumps({"messages": [{"role": "user", "content": "<task>" + " " * 400_000 + "x"}]}).encode()
+    call = openai.read(routes.Route.CHAT, {}, body, models.LOCAL, 0.0)
+    assert call.new_turn is not None
+    assert call.new_turn.words.endswith("x")
