@@ -55,7 +55,8 @@ def findings_of(settings: config.Settings) -> Iterator[Finding]:
         else:
             yield from dependencies(health)
             yield from _running(brb)
-    yield _upstream(settings.anthropic_url)
+    yield _upstream("BRB_ANTHROPIC_URL", settings.anthropic_url)
+    yield _upstream("BRB_OPENAI_URL", settings.openai_url)
 
 
 def python(version: tuple[int, ...]) -> Finding:
@@ -181,14 +182,14 @@ def _embedding(brb: Client) -> str:
     return "words are embedded and looked up"
 
 
-def _upstream(url: str) -> Finding:
+def _upstream(setting: str, url: str) -> Finding:
     """A connection only; nothing is sent."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        return Finding("upstream", State.WARN, f"{parts.hostname}:{port} can't be reached ({error})", "check the network and BRB_ANTHROPIC_URL")
+        return Finding("upstream", State.WARN, f"{parts.hostname}:{port} can't be reached ({error})", f"check the network and {setting}")
     return Finding("upstream", State.OK, f"{parts.hostname}:{port} can be reached")
 
 

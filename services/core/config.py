@@ -43,7 +43,7 @@ class Settings(BaseSettings):
     min_similarity: float = Field(default=0.30, ge=0, le=1)
     dedup_threshold: float = Field(default=0.82, gt=0, le=1)
     no_rewrite: bool = False
-    subagents: bool = False  # whether calls of Claude Code's subagents are recalled for; they are never learnt from: another agent writes them
+    subagents: bool = False  # whether calls of subagents (Claude Code, Codex) are recalled for; they are never learnt from
     recall_deadline_ms: int = Field(default=400, gt=0)
 
     auth: Literal["off", "token"] = "off"
@@ -59,9 +59,12 @@ class Settings(BaseSettings):
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None:
+            value = value.strip()
             parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
                 raise ValueError("must be an address such as https://host or http://host:port")
+            if parts.query or parts.fragment or not parts.path.isascii() or " " in value:
+                raise ValueError("must be an address without a query, a fragment or blanks")
             if parts.username is not None or parts.password is not None:
                 raise ValueError("must not hold a user name or password")
         return value.rstrip("/") if value else value
@@ -72,6 +75,15 @@ class Settings(BaseSettings):
             raise ValueError(f"BRB_AUTH=off listens on loopback only: set BRB_HOST=127.0.0.1 (it is {self.host})")
         if self.auth == "token":
             raise ValueError("BRB_AUTH=token is not there yet: set BRB_AUTH=off, which serves one person on loopback")
+        return self
+
+    @model_validator(mode="after")
+    def _other_upstreams(self) -> Self:
+        """A relay that is its own upstream asks itself without end."""
+        for name, url in (("BRB_ANTHROPIC_URL", self.anthropic_url), ("BRB_OPENAI_URL", self.openai_url)):
+            parts = urlsplit(url)
+            if parts.hostname in LOOPBACK | {self.host} and parts.port == self.port:
+                raise ValueError(f"{name} is BRB itself: set it to the server that is to answer")
         return self
 
     @property

@@ -58,9 +58,19 @@ def configure_logging(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    logging.basicConfig(level=max(number, logging.INFO), stream=sys.stderr, format="%(levelname)s %(name)s %(message)s", force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Brief("%(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=max(number, logging.INFO), handlers=[handler], force=True)
     for name in ("celery", "kombu", "httpx", "httpx2", "httpcore", "httpcore2", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Brief(logging.Formatter):
+    """The logs of libraries, under the same rule as ours."""
+
+    def formatException(self, ei: object) -> str:
+        fields = _without_tracebacks(None, "", {"exc_info": ei})
+        return f"{fields.get('error')} at {fields.get('where')}"
 
 
 def _without_tracebacks(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -24,11 +24,18 @@ def refusal(headers: Mapping[str, str], settings: config.Settings) -> str | None
     if _hostname(host) not in config.LOOPBACK | {settings.host.lower()}:
         return f"host {host or '(none)'} is not served: use {settings.base_url}"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin.lower()).netloc != host:
+    if origin is not None and _authority(origin.lower()) != host:
         return "requests of other sites are not served"
     if headers.get("sec-fetch-site") == "cross-site":
         return "requests of other sites are not served"
     return None
+
+
+def _authority(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _hostname(authority: str) -> str | None:

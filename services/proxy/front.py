@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import httptools
 import uvicorn
 from litestar.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -27,6 +28,7 @@ _KEEP_ALIVE_SECONDS = 75
 _LOOK_SECONDS = 0.5
 _LEFT = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_NOT_HTTP = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int) -> uvicorn.Config:
@@ -85,6 +87,7 @@ class Front(HttpToolsProtocol):
         """The exchange that may write to the client; those behind it in the pipeline wait."""
         self._in_head = False
         self._head_bytes = 0
+        self._resuming = False
         self._watch: asyncio.TimerHandle | None = None
 
     @property
@@ -93,25 +96,64 @@ class Front(HttpToolsProtocol):
         return self.cycle if isinstance(self.cycle, Exchange) else None
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._stay(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserError:
+            self._reject(_NOT_HTTP)
+            return
         if self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > LONGEST_HEAD_BYTES and not self.transport.is_closing():
-                self._leave()
-                self.transport.write(_TOO_LONG)
-                self.transport.close()
+            if self._head_bytes > LONGEST_HEAD_BYTES:
+                self._reject(_TOO_LONG)
+
+    def _stay(self, rest: bytes) -> None:
+        """Go on with a request that asked for another protocol as if it had not (RFC 9110 §7.8). The parser takes what follows for that protocol:
+        a new one is brought to where the body begins."""
+        framing = [header for header in self.headers if header[0] in (b"content-length", b"transfer-encoding")]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's own
+        self._resuming = True
+        self.parser.feed_data(b"\r\n".join([b"POST / HTTP/1.1", *(b"%b: %b" % header for header in framing), b"", b""]))
+        self._resuming = False
+        if rest:
+            self.data_received(rest)
+
+    def _reject(self, answer: bytes) -> None:
+        """What comes from the client can't be read any further. A good request before it is still answered."""
+        answering = self.answering
+        if answering is not None and answering.is_whole:
+            answering.keep_alive = False
+            self.pipeline.clear()
+            self.hold_upload()
+            return
+        self._leave()
+        if not self.transport.is_closing():
+            self.transport.write(b"" if answering is not None and answering.began_answer else answer)
+            self.transport.close()
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._spelt = []
-        self._in_head = True
-        self._head_bytes = 0
+        if not self._resuming:
+            super().on_message_begin()
+            self._spelt = []
+            self._in_head = True
+            self._head_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        if not self._resuming:
+            super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._spelt.append((name, value))
-        super().on_header(name, value)
+        if self._in_head and not self._resuming:  # else it is a trailer, or known
+            self._spelt.append((name, value))
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self._resuming:
+            return
         self._in_head = False
         method = self.parser.get_method()
         if not routes.relayed(method.decode(), self.url.partition(b"?")[0]):
@@ -126,9 +168,8 @@ class Front(HttpToolsProtocol):
             spelt=self._spelt,
             chunks=version != "1.0",
             keep_alive=version != "1.0" and self.parser.should_keep_alive(),
-            upgrade=self.parser.should_upgrade(),
+            websocket=self.parser.should_upgrade() and self._get_upgrade() == b"websocket",
         )
-        self._spelt = []  # what comes under this name from now on are trailers
         before, self.cycle = self.cycle, exchange  # type: ignore[assignment]
         if before is None or before.response_complete:
             exchange.start()
@@ -138,9 +179,13 @@ class Front(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if isinstance(cycle, Exchange):
-            cycle.start()
+            self.loop.call_soon(self._start, cycle)  # not from within the end of the one before: a pipeline may be long
         else:
             super()._start_asgi_task(cycle, app)
+
+    def _start(self, exchange: Exchange) -> None:
+        if not self.transport.is_closing():
+            exchange.start()
 
     def on_body(self, body: bytes) -> None:
         if (exchange := self._exchange) is not None:
@@ -149,18 +194,12 @@ class Front(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # the parser has skipped the body: `_stay` goes on with it
         if (exchange := self._exchange) is not None:
             exchange.uploaded()
         else:
             super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        answering = self.answering
-        self._leave()
-        if answering is not None and answering.began_answer:
-            self.transport.close()
-        else:
-            super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()

@@ -59,6 +59,7 @@ class Outcome(StrEnum):
     OK = "ok"
     UPSTREAM_ERROR = "upstream_error"
     UNREACHABLE = "unreachable"
+    REFUSED = "refused"  # by BRB itself: another protocol than HTTP, a request without one clear meaning
     CUT = "cut"  # the upstream broke off in the middle of its answer
     CLIENT_CLOSED = "client_closed"
 
@@ -134,9 +135,9 @@ class Exchange:
     """
 
     def __init__(
-        self, relay: Relay, client: Client, *, method: bytes, target: bytes, spelt: list[Header], chunks: bool, keep_alive: bool, upgrade: bool
+        self, relay: Relay, client: Client, *, method: bytes, target: bytes, spelt: list[Header], chunks: bool, keep_alive: bool, websocket: bool
     ) -> None:
-        """spelt: the request's headers. chunks: the client takes an answer in chunks. upgrade: it wants another protocol."""
+        """spelt: the request's headers. chunks: the client takes an answer in chunks. websocket: it wants to go on as one."""
         self._relay = relay
         self._client = client
         self._method = method
@@ -144,7 +145,7 @@ class Exchange:
         self._spelt = spelt
         self._named = headers.as_text(spelt)
         self._chunks = chunks
-        self._upgrade = upgrade
+        self._websocket = websocket
         self.keep_alive = keep_alive
         self.response_complete = False
         self.began_answer = False
@@ -185,13 +186,18 @@ class Exchange:
             self._write_head(204, b"No Content", [])
             self._finish(Outcome.OK)
             return
-        if self._upgrade:
-            self._refuse(404, "BRB relays HTTP, not WebSockets. Use the API over HTTP.", Outcome.UNREACHABLE)
+        if self._websocket:
+            self._refuse(404, "BRB relays HTTP, not WebSockets. Use the API over HTTP.", Outcome.REFUSED)
             return
-        if self._named.get("transfer-encoding", "chunked").lower() != "chunked":
-            self._refuse(501, "BRB knows no other transfer coding than chunked.", Outcome.UNREACHABLE)
+        if self._named.get("transfer-encoding", "chunked").strip().lower() != "chunked":
+            self.keep_alive = False
+            self._refuse(501, "BRB knows no other transfer coding than chunked.", Outcome.REFUSED)
             return
-        if self._named.get("expect", "").lower() == "100-continue":
+        if sum(name.lower() == b"host" for name, _ in self._spelt) > 1:
+            self.keep_alive = False
+            self._refuse(400, "The request names more than one host.", Outcome.REFUSED)
+            return
+        if self._chunks and self._named.get("expect", "").lower() == "100-continue":
             self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
             self.flush()
         self._principal = self._whose()
@@ -260,7 +266,10 @@ class Exchange:
         length = headers.content_length(self._spelt)
         if not self._route.holds_conversation or not headers.announces_body(self._spelt) or (length or 0) > self._relay.settings.max_body_bytes:
             return None
-        return None if access.refusal(self._named, self._relay.settings) else models.LOCAL
+        if reason := access.refusal(self._named, self._relay.settings):
+            log.info("without_memory", reason=reason)
+            return None
+        return models.LOCAL
 
     async def _decide(self, principal: models.Principal) -> None:
         """Have the whole body changed, and send it."""
@@ -303,10 +312,10 @@ class Exchange:
         self._sent_at = time.perf_counter()
         connection.ask(self, self._head(length), body, bodiless=self._method == b"HEAD")
         if body is None:
+            self._client.take_upload()  # before what waits is sent, which may hold it again
             for piece in self._waiting:
                 self._send(connection, piece)
             self._waiting = []
-            self._client.take_upload()
             if self._whole:
                 self._sent(connection)
 
@@ -314,6 +323,11 @@ class Exchange:
         lines = [b"%b %b HTTP/1.1" % (self._method, routes.target(self._upstream.url, self._target))]
         lines += [b"%b: %b" % header for header in headers.to_upstream(self._spelt, self._upstream.authority, length)]
         return b"\r\n".join([*lines, b"", b""])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its request is there."""
+        return self._whole
 
     @property
     def _in_chunks(self) -> bool:
@@ -351,6 +365,7 @@ class Exchange:
         if not bodiless and self._left is None:
             if self._chunks:
                 self._framed = True
+                kept = [header for header in kept if header[0].lower() != b"content-length"]
                 kept.append((b"Transfer-Encoding", b"chunked"))
             else:
                 self.keep_alive = False
@@ -467,8 +482,8 @@ class Exchange:
         tee = self._tee
         try:
             answer = await _apart(tee.size, lambda: tee.read(whole=whole)) if tee is not None else calls.NO_ANSWER
-            telemetry.CACHE_READ_TOKENS.inc(answer.usage.cache_read_input_tokens or 0)
-            telemetry.CACHE_WRITE_TOKENS.inc(answer.usage.cache_creation_input_tokens or 0)
+            telemetry.CACHE_READ_TOKENS.inc(answer.usage.cache_read_input_tokens)
+            telemetry.CACHE_WRITE_TOKENS.inc(answer.usage.cache_creation_input_tokens)
             await self._relay.interceptor.after(prepared, answer)
         except Exception as error:
             log.warning("interceptor_failed", step="after", exc_info=error)

@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 
 import aiohappyeyeballs
 import httptools
+import structlog
+
+log = structlog.get_logger(__name__)
 
 Header = tuple[bytes, bytes]
 
@@ -63,7 +66,8 @@ class Upstream:
         parts = urlsplit(url)
         self.host = parts.hostname or ""
         self.port = parts.port or _PORTS[parts.scheme]
-        self.authority = parts.netloc.encode("idna" if not parts.netloc.isascii() else "ascii")
+        host = self.host.encode("idna") if not self.host.isascii() else self.host.encode()
+        self.authority = (b"[%b]" if b":" in host else b"%b") % host + (b":%d" % parts.port if parts.port else b"")
         self._tls = parts.scheme == "https"
         self._context: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
@@ -95,7 +99,7 @@ class Upstream:
 
     async def _connected(self) -> "Connection":
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        found = _literal(self.host, self.port) or await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         connected = await aiohappyeyeballs.start_connection(found, happy_eyeballs_delay=_SECOND_FAMILY_SECONDS, loop=loop)
         if self._tls and self._context is None:
             self._context = ssl.create_default_context()
@@ -219,8 +223,15 @@ class Connection(asyncio.Protocol):
         if self._parser is None or self._over:
             self.abort()  # nobody asked for this
             return
+        taker = self._taker
         try:
             self._parser.feed_data(data)
+        except httptools.HttpParserCallbackError as error:
+            log.error("exchange_failed", exc_info=error.__context__ or error)
+            self.abort()
+            if taker is not None:
+                taker.broke(Broken("BRB made a mistake: see its log"))
+            return
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._give_up("its answer is not HTTP")
             return
@@ -260,7 +271,8 @@ class Connection(asyncio.Protocol):
         self._reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name, value))
+        if not self._began:  # else it is a trailer
+            self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         assert self._parser is not None  # noqa: S101 - it calls
@@ -270,7 +282,7 @@ class Connection(asyncio.Protocol):
                 self._taker.interim(status, self._reason, self._headers)
             return
         self._began = True
-        if any(name.lower() == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self._headers):
+        if any(name.lower() == b"transfer-encoding" and value.strip().lower() != b"chunked" for name, value in self._headers):
             self._give_up("its answer is coded in a way that BRB does not know")
             return
         self._delimited = self._bodiless or status in (204, 304) or any(name.lower() in _LENGTHS for name, _ in self._headers)
@@ -286,7 +298,12 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         assert self._parser is not None  # noqa: S101 - it calls
         if self._began:
-            self._complete(reusable=self._sent_all and self._delimited and self._parser.should_keep_alive())
+            self._complete(reusable=self._is_sent and self._delimited and self._parser.should_keep_alive())
+
+    @property
+    def _is_sent(self) -> bool:
+        """Whether the request has gone out to its last byte: what still waits to would come before the next one."""
+        return self._sent_all and self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     def _complete(self, *, reusable: bool) -> None:
         if self._over:
@@ -304,3 +321,11 @@ class Connection(asyncio.Protocol):
 
 
 _LENGTHS = (b"content-length", b"transfer-encoding")
+
+
+def _literal(host: str, port: int) -> list[tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]]:
+    """The address that is written out; it must not wait for those that are looked up. Empty if it is a name."""
+    try:
+        return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))
+    except socket.gaierror:
+        return []

@@ -1,6 +1,7 @@
 """What a call of a client is, whichever API it speaks: its kind, the person's turns in it, and how its answer came out."""
 
 import hashlib
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -75,10 +76,10 @@ class Call(msgspec.Struct, frozen=True):
 class Usage(msgspec.Struct, frozen=True):
     """Tokens, as the upstream counts them."""
 
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    cache_read_input_tokens: int | None = 0
-    cache_creation_input_tokens: int | None = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -95,6 +96,11 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 NO_ANSWER = Answer()
+
+
+def counts(given: Mapping[str, object]) -> dict[str, int]:
+    """Those values that are counts: what else a server says there is no reason to lose a turn."""
+    return {name: value for name, value in given.items() if type(value) is int and value >= 0}
 
 
 def ledger_key(principal: models.Principal, place: tuple[str, str], prefix: str) -> str:

@@ -28,7 +28,7 @@ def to_upstream(raw: Sequence[Header], authority: bytes, length: int | None) -> 
     """
     dropped = _HOP | {b"expect"} | _nominated(raw)
     chunked = _has(raw, b"transfer-encoding")
-    kept = []
+    kept = [] if _has(raw, b"host") else [(b"Host", authority)]
     for header in raw:
         name = header[0].lower()
         if name == b"host":
@@ -69,7 +69,7 @@ def announces_body(raw: Raw) -> bool:
 
 def content_length(raw: Raw) -> int | None:
     """None if it is not announced."""
-    return next((int(value) for name, value in raw if name.lower() == b"content-length" and value.isdigit()), None)
+    return next((int(value) for name, value in raw if name.lower() == b"content-length" and value.strip().isdigit()), None)
 
 
 def _has(raw: Raw, wanted: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from services.proxy.wire import routes, sse
-from services.proxy.wire.calls import NO_ANSWER, Answer, Usage
+from services.proxy.wire.calls import NO_ANSWER, Answer, Usage, counts
 
 _T = TypeVar("_T")
 
@@ -37,17 +37,6 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = 0
-    cache_write_tokens: int | None = 0
-
-
-class _ChatUsage(msgspec.Struct):
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    prompt_tokens_details: _Details | None = None
-
-
 class _Chat(msgspec.Struct):
     """A completion, or a chunk of one."""
 
@@ -59,13 +48,7 @@ class _Chat(msgspec.Struct):
 
 class _Item(msgspec.Struct):
     type: str = ""
-    content: list[_Part] | None = None
-
-
-class _ResponseUsage(msgspec.Struct):
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    input_tokens_details: _Details | None = None
+    content: msgspec.Raw = _NONE
 
 
 class _Incomplete(msgspec.Struct):
@@ -94,8 +77,9 @@ _CHAT = msgspec.json.Decoder(_Chat)
 _RESPONSE = msgspec.json.Decoder(_Response)
 _EVENT = msgspec.json.Decoder(_Event)
 _TEXT = msgspec.json.Decoder(str)
-_CHAT_USAGE = msgspec.json.Decoder(_ChatUsage)
-_RESPONSE_USAGE = msgspec.json.Decoder(_ResponseUsage)
+_OBJECT = msgspec.json.Decoder(dict[str, object])
+_PARTS = msgspec.json.Decoder(list[_Part])
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
 
 
 def answer(route: routes.Route, content_type: str, body: bytes, *, whole: bool = True) -> Answer:
@@ -133,7 +117,7 @@ def _chat(chunks: Iterable[_Chat], *, ended: bool) -> Answer:
     for chunk in chunks:
         failed = failed or bytes(chunk.error) not in (b"", b"null")
         name = name or chunk.id or ""
-        usage = _chat_usage(chunk.usage) or usage
+        usage = _usage(chunk.usage) or usage
         for choice in chunk.choices or []:
             reasons[choice.index] = choice.finish_reason or reasons.get(choice.index, "")
             said = choice.message or choice.delta
@@ -161,27 +145,25 @@ def _response_stream(events: Iterable[tuple[bytes, bytes]]) -> Answer:
 def _response(response: _Response, streamed: str) -> Answer:
     """streamed: the text that came before, for servers that don't repeat it in the end."""
     items = [item for item in response.output or [] if item.type == "message"]
-    text = "\n".join(part.text for item in items for part in item.content or [] if part.type == "output_text" and part.text)
+    text = "\n".join(
+        part.text for item in items for parts in _decoded(_PARTS, item.content) for part in parts if part.type == "output_text" and part.text
+    )
     reason = (response.incomplete_details and response.incomplete_details.reason) or response.status or ""
-    return Answer(response.status in _ENDED, text or streamed, reason, response.id or "", _response_usage(response.usage))
+    return Answer(response.status in _ENDED, text or streamed, reason, response.id or "", _usage(response.usage) or Usage())
 
 
-def _chat_usage(raw: msgspec.Raw) -> Usage | None:
-    """None if it is not given."""
-    for usage in _decoded(_CHAT_USAGE, raw):
-        return _usage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details)
+def _usage(raw: msgspec.Raw) -> Usage | None:
+    """Of either API. None if it is not given."""
+    for given in _decoded(_OBJECT, raw):
+        found = counts(given)
+        details = counts(next((part for name in _DETAILS if isinstance(part := given.get(name), dict)), {}))
+        return Usage(
+            found.get("prompt_tokens", found.get("input_tokens", 0)),
+            found.get("completion_tokens", found.get("output_tokens", 0)),
+            details.get("cached_tokens", 0),
+            details.get("cache_write_tokens", 0),
+        )
     return None
-
-
-def _response_usage(raw: msgspec.Raw) -> Usage:
-    for usage in _decoded(_RESPONSE_USAGE, raw):
-        return _usage(usage.input_tokens, usage.output_tokens, usage.input_tokens_details)
-    return Usage()
-
-
-def _usage(taken: int | None, given: int | None, details: _Details | None) -> Usage:
-    details = details or _Details()
-    return Usage(taken, given, details.cached_tokens, details.cache_write_tokens)
 
 
 def _decoded(decoder: "msgspec.json.Decoder[_T]", raw: bytes | msgspec.Raw) -> Iterator[_T]:

@@ -7,9 +7,14 @@ import brotli  # type: ignore[import-untyped]
 import msgspec
 import zstandard
 
-from services.proxy.wire.calls import NO_ANSWER, Answer, Usage
+from services.proxy.wire.calls import NO_ANSWER, Answer, Usage, counts
 
 MAX_DECODED_BYTES = 67_108_864
+
+
+_NONE = msgspec.Raw(b"")
+_USAGE = msgspec.json.Decoder(dict[str, object])
+_COUNTED = Usage.__struct_fields__
 
 
 class _Block(msgspec.Struct):
@@ -22,7 +27,7 @@ class _Message(msgspec.Struct):
     id: str | None = None
     stop_reason: str | None = None
     content: list[_Block] = []
-    usage: Usage | None = None
+    usage: msgspec.Raw = _NONE
 
 
 class _Delta(msgspec.Struct):
@@ -36,7 +41,7 @@ class _Event(msgspec.Struct):
     message: _Message | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: dict[str, msgspec.Raw] | None = None
+    usage: msgspec.Raw = _NONE
 
 
 _EVENT = msgspec.json.Decoder(_Event)
@@ -51,13 +56,13 @@ def answer(content_type: str, body: bytes) -> Answer:
     except (msgspec.DecodeError, RecursionError):
         return NO_ANSWER
     text = "\n".join(block.text for block in message.content if block.type == "text" and block.text)
-    return Answer(message.type == "message", text, message.stop_reason or "", message.id or "", message.usage or Usage())
+    return Answer(message.type == "message", text, message.stop_reason or "", message.id or "", Usage(**_usage(message.usage)))
 
 
 def _streamed(body: bytes) -> Answer:
     texts: dict[int, list[str]] = {}
     message_id = stop_reason = ""
-    usage: dict[str, msgspec.Raw] = {}
+    usage: dict[str, int] = {}
     stopped = failed = False
     for name, data in events(body):
         try:
@@ -68,20 +73,20 @@ def _streamed(body: bytes) -> Answer:
         match event.type:
             case "message_start" if event.message:
                 message_id = event.message.id or ""
-                usage |= _given(event.message.usage)
+                usage |= _usage(event.message.usage)
             case "content_block_start" if event.content_block and event.content_block.text:
                 texts.setdefault(event.index, []).append(event.content_block.text)
             case "content_block_delta" if event.delta and event.delta.text:
                 texts.setdefault(event.index, []).append(event.delta.text)
             case "message_delta":
                 stop_reason = (event.delta and event.delta.stop_reason) or stop_reason
-                usage |= event.usage or {}  # cumulative: the last one holds
+                usage |= _usage(event.usage)  # cumulative: the last one holds
             case "message_stop":
                 stopped = True
             case "error":
                 failed = True
     text = "\n".join("".join(parts) for _, parts in sorted(texts.items()))
-    return Answer(stopped and not failed, text, stop_reason, message_id, _usage(usage))
+    return Answer(stopped and not failed, text, stop_reason, message_id, Usage(**usage))
 
 
 def events(body: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -102,15 +107,11 @@ def events(body: bytes) -> Iterator[tuple[bytes, bytes]]:
             name = value
 
 
-def _given(usage: Usage | None) -> dict[str, msgspec.Raw]:
-    return {} if usage is None else {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in msgspec.structs.asdict(usage).items()}
-
-
-def _usage(raw: dict[str, msgspec.Raw]) -> Usage:
+def _usage(raw: msgspec.Raw) -> dict[str, int]:
     try:
-        return msgspec.json.decode(msgspec.json.encode(raw), type=Usage)
-    except msgspec.DecodeError:
-        return Usage()
+        return {name: count for name, count in counts(_USAGE.decode(raw)).items() if name in _COUNTED}
+    except (msgspec.DecodeError, RecursionError):
+        return {}
 
 
 def decoded(body: bytes, content_encoding: str) -> bytes | None:

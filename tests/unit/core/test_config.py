@@ -24,6 +24,13 @@ def _no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("BRB_ANTHROPIC_URL", "api.anthropic.com", "BRB_ANTHROPIC_URL: must be an address"),
         ("BRB_ANTHROPIC_URL", "http://", "BRB_ANTHROPIC_URL: must be an address"),
         ("BRB_ANTHROPIC_URL", "http://leo:pw@host", "BRB_ANTHROPIC_URL: must not hold a user name or password"),
+        ("BRB_OPENAI_URL", "http://host:99999", "BRB_OPENAI_URL: "),
+        ("BRB_OPENAI_URL", "http://host:port", "BRB_OPENAI_URL: "),
+        ("BRB_OPENAI_URL", "http://host:0", "BRB_OPENAI_URL: must be an address"),
+        ("BRB_OPENAI_URL", "http://host/v1?api-version=1", "BRB_OPENAI_URL: must be an address without a query"),
+        ("BRB_OPENAI_URL", "http://host/a b", "BRB_OPENAI_URL: must be an address without a query, a fragment or blanks"),
+        ("BRB_OPENAI_URL", "http://localhost:3000/v1", "BRB_OPENAI_URL is BRB itself"),
+        ("BRB_ANTHROPIC_URL", "http://127.0.0.1:3000", "BRB_ANTHROPIC_URL is BRB itself"),
         ("BRB_PORT", "0", "BRB_PORT: "),
         ("BRB_DEDUP_THRESHOLD", "2", "BRB_DEDUP_THRESHOLD: "),
         ("BRB_LOG_LEVEL", "loud", "BRB_LOG_LEVEL: "),
@@ -42,6 +49,11 @@ def test_the_dotenv_file_is_read_and_the_environment_wins(tmp_path: Path, monkey
     monkeypatch.setenv("BRB_PORT", "5000")
     settings = config.load()
     assert (settings.port, settings.max_memories) == (5000, 3)
+
+
+def test_blanks_around_an_address_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRB_OPENAI_URL", " http://localhost:11434/v1/ ")
+    assert config.load().openai_url == "http://localhost:11434/v1"
 
 
 def test_an_empty_value_means_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

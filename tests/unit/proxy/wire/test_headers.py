@@ -40,12 +40,12 @@ def test_all_but_the_hops_own_headers_reach_the_upstream_as_they_were_spelt(leng
 def test_length_and_transfer_coding_are_never_sent_together(length: int | None, sent: tuple[bytes, bytes]) -> None:
     """claude-relay-service PR#204: both were sent."""
     both = [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
-    assert headers.to_upstream(both, b"up", length) == [sent]
+    assert headers.to_upstream(both, b"up", length) == [(b"Host", b"up"), sent]
     assert headers.to_client(both) == []
 
 
 def test_a_body_that_was_read_from_chunks_has_a_length() -> None:
-    assert headers.to_upstream([(b"transfer-encoding", b"chunked")], b"up", 3) == [(b"Content-Length", b"3")]
+    assert headers.to_upstream([(b"transfer-encoding", b"chunked")], b"up", 3) == [(b"Host", b"up"), (b"Content-Length", b"3")]
 
 
 def test_duplicates_and_unknown_headers_reach_the_client() -> None:
@@ -59,6 +59,7 @@ def test_duplicates_and_unknown_headers_reach_the_client() -> None:
         ([], False, None),
         ([(b"content-length", b"0")], True, 0),
         ([(b"Content-Length", b"12")], True, 12),
+        ([(b"Content-Length", b" 12 ")], True, 12),
         ([(b"transfer-encoding", b"chunked")], True, None),
     ],
 )

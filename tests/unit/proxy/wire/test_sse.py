@@ -97,7 +97,18 @@ def test_a_message_that_was_not_streamed_is_read() -> None:
         "usage": {"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": None},
     }
     answer = read("application/json", "", [json.dumps(message).encode()])
-    assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, None, 0))
+    assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, 0, 0))
+
+
+@pytest.mark.parametrize("odd", [5.0, "9", -1, None, True, [], {}])
+def test_a_count_that_is_none_costs_neither_the_answer_nor_the_other_counts(odd: object) -> None:
+    usage = {"input_tokens": odd, "output_tokens": 6, "cache_read_input_tokens": 7}
+    message = {"id": "msg_2", "type": "message", "content": [{"type": "text", "text": "a"}], "usage": usage}
+    assert read("application/json", "", [json.dumps(message).encode()]) == calls.Answer(True, "a", "", "msg_2", calls.Usage(0, 6, 7, 0))
+    start = {"type": "message_start", "message": {"id": "msg_2", "usage": {"cache_read_input_tokens": 100}}}
+    delta = {"type": "message_delta", "delta": {}, "usage": {"cache_read_input_tokens": odd, "output_tokens": 3}}
+    body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (start, delta, {"type": "message_stop"}))
+    assert read(STREAM, "", [body]) == calls.Answer(True, "", "", "msg_2", calls.Usage(0, 3, 100, 0))
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"type":"error"}', b'{"type":"message","content":7}', b"[" * 100_000])
