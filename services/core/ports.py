@@ -89,13 +89,14 @@ class Embedder(Protocol):
 class Entry(msgspec.Struct, frozen=True):
     """What was inserted at one human turn: the exact text of the block and the memories it showed (none: recalled, found nothing).
 
-    turn: its id. answered: whether its answer came to the end.
+    turn: its id. answered: whether its answer came to the end. at: when the turn came (epoch seconds).
     """
 
     block: str
     memories: tuple[str, ...]
     answered: bool = False
     turn: str = ""
+    at: float = 0.0
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from services.embedded.standin_scripts import Answer, Script, as_json, reply, tokens, words
+from services.embedded.standin_scripts import Answer, Script, as_json, reply, texts, tokens, words
 
 MESSAGES = "/v1/messages"
 _LARGEST_MESSAGE_BYTES = 33_554_432  # as the real API: larger ones are answered with 413
@@ -39,7 +39,7 @@ def said(call: Mapping[str, Any]) -> str | None:
     tools = call.get("tools")
     own = any(isinstance(tool, dict) and "input_schema" in tool for tool in tools) if isinstance(tools, list) else False
     message = _newest(call.get("messages"))
-    return "\n".join(_texts(message)) if own and message.get("role") == "user" else None
+    return "\n".join(texts(message)) if own and message.get("role") == "user" else None
 
 
 def answer(body: bytes, script: Script) -> Answer:
@@ -77,7 +77,7 @@ def _content(messages: list[Any], script: Script, digest: str) -> Iterator[dict[
     asks = script.tool is not None and not _has_results(_newest(messages))
     if script.text is not None or not asks:
         newest = next((m for m in reversed(messages) if isinstance(m, dict) and m.get("role") == "user"), {})
-        yield {"type": "text", "text": script.text if script.text is not None else reply(_texts(newest))}
+        yield {"type": "text", "text": script.text if script.text is not None else reply(texts(newest))}
     if script.tool is not None and asks:
         yield {"type": "tool_use", "id": f"toolu_{digest}", "name": script.tool.name, "input": script.tool.input}
 
@@ -116,12 +116,3 @@ def _newest(messages: object) -> Mapping[str, Any]:
 def _has_results(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     return isinstance(content, list) and any(isinstance(piece, dict) and piece.get("type") == "tool_result" for piece in content)
-
-
-def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield content
-    for piece in content if isinstance(content, list) else []:
-        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
-            yield piece["text"]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from services.embedded.standin_scripts import Answer, Script, as_json, reply, tokens, words
+from services.embedded.standin_scripts import Answer, Script, as_json, reply, texts, tokens, words
 
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
@@ -27,7 +27,7 @@ def models() -> Answer:
 def said(call: Mapping[str, Any]) -> str | None:
     """The text of the newest message of a main-loop call; None for other calls."""
     message = _newest(_items(call))
-    return "\n".join(_texts(message)) if call.get("tools") and message.get("role") == "user" else None
+    return "\n".join(texts(message)) if call.get("tools") and message.get("role") == "user" else None
 
 
 def answer(path: str, body: bytes, script: Script) -> Answer:
@@ -56,7 +56,7 @@ def _made(items: Sequence[Mapping[str, Any]], script: Script, body: bytes) -> _M
     tool = (asked.name, json.dumps(asked.input)) if asked is not None else None
     text = script.text
     if text is None and tool is None:
-        text = reply(_texts(next((item for item in reversed(items) if item.get("role") == "user"), _NOTHING)))
+        text = reply(texts(next((item for item in reversed(items) if item.get("role") == "user"), _NOTHING)))
     said = (text or "") + (tool[1] if tool else "")
     return _Made(hashlib.sha256(body).hexdigest()[:24], text, tool, (tokens(body), tokens(said.encode())))
 
@@ -197,12 +197,3 @@ def _newest(items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _is_result(item: Mapping[str, Any]) -> bool:
     return item.get("role") == "tool" or str(item.get("type")).endswith("_call_output")
-
-
-def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield content
-    for piece in content if isinstance(content, list) else []:
-        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
-            yield piece["text"]

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -69,3 +70,13 @@ def words(text: str) -> list[str]:
 
 def tokens(body: bytes) -> int:
     return max(1, len(body) // 4)
+
+
+def texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """Of a message of either API."""
+    content = message.get("content")
+    if isinstance(content, str):
+        yield content
+    for piece in content if isinstance(content, list) else []:
+        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
+            yield piece["text"]

@@ -27,6 +27,7 @@ _EMBED_SHARE = 0.6  # of what is left of the deadline; the rest is for recalling
 _EMBED_SECONDS = 0.02  # what is expected of llama.cpp before it has embedded anything
 _NEWS_SHARE = 0.2  # of a new time in the average
 _RECALLS = 8  # at once: so many may wait for the one llama.cpp within the deadline, while others recall by words alone
+_RETRY_SECONDS = 900.0  # clients give up on a call long before
 _LEDGER_CALLS = 4
 _KEPT_ANSWER = "resp_"  # OpenAI's responses can be continued by their id
 
@@ -87,14 +88,14 @@ def reusable(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry
     """The entry of the new turn if this call repeats it: a retry or a rewind must send the same bytes again.
 
     Within one session the same conversation is the same turn. Elsewhere a conversation that begins with the same words is told from a retry
-    by whether the turn was answered: nobody repeats a call that was.
+    by whether the turn was answered, since nobody repeats a call that was, and by how long ago it was.
     """
     if call.new_turn is None:
         return None
     if _placed(call):
         return ledger.get(call.new_turn.keys[0])
     entry = ledger.get(call.new_turn.keys[-1])
-    return entry if entry is not None and not entry.answered else None
+    return entry if entry is not None and not entry.answered and call.at - entry.at <= _RETRY_SECONDS else None
 
 
 def worth_embedding(ahead: int, seconds_each: float, left_seconds: float) -> bool:
@@ -122,7 +123,7 @@ def answered(prepared: Injected, answer: calls.Answer) -> dict[str, ports.Entry]
     turn = prepared.call.new_turn
     if turn is not None:
         keys = (*turn.keys, replied(turn.keys[-1], answer.text)) if answer.text else turn.keys
-        entry = prepared.entry or ports.Entry("", (), turn=prepared.call.turn_id)
+        entry = prepared.entry or ports.Entry("", (), turn=prepared.call.turn_id, at=prepared.call.at)
         found |= dict.fromkeys(keys, msgspec.structs.replace(entry, answered=True))
     return found
 
@@ -266,10 +267,12 @@ class Injection:
         framed = self._recalled(case, turn.words)
         if case.closed:
             return
-        entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id)
+        entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id, at=case.call.at)
         self._parts.ledger.write(dict.fromkeys(turn.keys, entry))
         if not case.decide(entry):
-            self._parts.ledger.write(dict.fromkeys(turn.keys, ports.Entry("", (), turn=entry.turn)))  # what was not inserted is not replayed
+            self._parts.ledger.write(
+                dict.fromkeys(turn.keys, ports.Entry("", (), turn=entry.turn, at=entry.at))
+            )  # what was not inserted is not replayed
             return
         _outcome("injected" if entry.block else "empty")
         if framed:

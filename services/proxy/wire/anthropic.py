@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from services.core import models
-from services.proxy.wire import known, projects, splice, words
+from services.proxy.wire import client_words, known, projects, splice, words
 from services.proxy.wire.calls import Call, Kind, Turn, ledger_key
 
 if TYPE_CHECKING:
@@ -211,10 +211,10 @@ def _message(written: memoryview) -> Message:
     elif used := [b"r" + block.tool_use_id.encode() for block in blocks if block.tool_use_id]:
         results, identity = True, used
     else:
-        own = words.by_block(texts)
+        own = client_words.by_block(texts)
         if said := words.joined(own):
             spot = _spot(bytes(written), blocks, own)
-        instructs = any(map(words.instructs, texts))
+        instructs = client_words.is_side((), texts)
         identity = _of_person(blocks, said)
     joined = b"".join([len(part).to_bytes(8, "big") + part for part in identity])
     weight = len(joined) + _CHARACTER_BYTES * (len(text) + len(said)) + (_TURN_BYTES if said else _MESSAGE_BYTES)
@@ -260,7 +260,7 @@ def _around(fields: Mapping[str, msgspec.Raw]) -> _Around:
     system = list(filter(None, [written] if isinstance(written, str) else [block.text for block in written]))
     tools = _lenient(_TOOLS, fields.get("tools"), [])
     limit = _lenient(_INT, fields.get("max_tokens"), _CHECK_TOKENS + 1)
-    prompted = any(prompt in text for text in system for prompt in _SIDE_PROMPTS)
+    prompted = any(prompt in text for text in system for prompt in _SIDE_PROMPTS) or client_words.is_side(system, ())
     return _Around(
         attributed=bool(system) and system[0].startswith(_ATTRIBUTION),
         prompted=prompted or limit <= 1 or "</block>" in _lenient(_STRINGS, fields.get("stop_sequences"), []),
@@ -284,14 +284,11 @@ def _is_claude_code(headers: Mapping[str, str]) -> bool:
 
 
 def _is_copy(messages: Sequence[Message], newest: int, claude_code: bool) -> bool:
-    """A copy of the conversation, with an instruction at its end: known by its words, or the marker stayed on the message before it. Other clients
-    place markers as they like, but the answer of the assistant is not where a person's message has its own."""
+    """A copy of the conversation, with an instruction at its end: known by its words or, of Claude Code, by the marker that stayed on a message
+    before it. Other clients place markers as they like (aider: on what comes before the person's message)."""
     if messages[newest].instructs:
         return True
-    if any(message.marked for message in messages[newest:]):
-        return False
-    earlier = messages[:newest] if claude_code else [message for message in messages[:newest] if message.role == "assistant"][-1:]
-    return any(message.marked for message in earlier)
+    return claude_code and not any(message.marked for message in messages[newest:]) and any(message.marked for message in messages[:newest])
 
 
 def _marks(

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from services.core import models
-from services.proxy.wire import openai_words, projects, routes, splice, words
+from services.proxy.wire import client_words, projects, routes, splice, words
 from services.proxy.wire.calls import Call, Kind, Turn, kept_key, ledger_key
 
 _T = TypeVar("_T")
@@ -175,9 +175,9 @@ def _said_alone(body: bytes, key: str) -> _Talk | None:
         return None
     start = _start(body, fields, key)
     text = _STRING.decode(fields[key])
-    said = words.joined(openai_words.by_block([text]))
+    said = words.joined(client_words.by_block([text]))
     spot = splice.Spot(0, len(bytes(fields[key])), splice.Form.APPENDED) if said and start else None
-    item = Item("user", _joined(_of_person([], said)), said=said, spot=spot, orders=openai_words.is_side((), [text]))
+    item = Item("user", _joined(_of_person([], said)), said=said, spot=spot, orders=client_words.is_side((), [text]))
     return _Talk(fields, [item], [start])
 
 
@@ -217,15 +217,15 @@ def _item(written: bytes) -> Item:
 
 
 def _user(written: bytes, parts: Sequence[_Part], texts: Sequence[str]) -> Item:
-    own = openai_words.by_block(texts)
+    own = client_words.by_block(texts)
     said = words.joined(own)
     return Item(
         role="user",
         identity=_joined(_of_person(parts, said)),
         said=said,
         spot=_spot(written, parts, own) if said else None,
-        orders=openai_words.is_side((), texts),
-        place=projects.stated(openai_words.contexts(texts)),
+        orders=client_words.is_side((), texts),
+        place=projects.stated(client_words.contexts(texts)),
     )
 
 
@@ -266,7 +266,7 @@ def _kind(talk: _Talk, newest: int, headers: Mapping[str, str], instructions: Se
     item = talk.items[newest]
     probes = any(_lenient(_INT, talk.fields.get(name), 2) <= 1 for name in _LIMITS)
     of_client = headers.get("x-openai-subagent", _SPAWNED) != _SPAWNED or "x-openai-memgen-request" in headers
-    if probes or of_client or item.orders or openai_words.is_side(instructions, ()):
+    if probes or of_client or item.orders or client_words.is_side(instructions, ()):
         return Kind.SIDE
     return Kind.HUMAN if item.said else Kind.STEP
 

@@ -128,6 +128,14 @@ def test_without_a_session_the_same_words_are_another_turn_once_they_were_answer
     assert before(parts, said("I prefer tabs")).call.turn_id != first.call.turn_id
 
 
+def test_an_attempt_that_was_given_up_long_ago_is_not_repeated(parts: Parts) -> None:
+    first = before(parts, said("I prefer tabs"))
+    finish(parts, first, calls.NO_ANSWER)
+    soon, late = (msgspec.structs.replace(said("I prefer tabs"), at=NOON + seconds) for seconds in (60, 86_400))
+    assert before(parts, soon).call.turn_id == first.call.turn_id
+    assert before(parts, late).call.turn_id != first.call.turn_id
+
+
 def test_within_a_session_the_same_words_are_the_same_turn_for_good(parts: Parts) -> None:
     first = before(parts, said("I prefer tabs", session="s-1"))
     finish(parts, first)

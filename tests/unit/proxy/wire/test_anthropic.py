@@ -82,6 +82,9 @@ HUMAN = {
         )
     ),
     "SDK, plain": read(plain("my name is Leo")),
+    "aider, which marks what comes before": read(plain("files"), assistant(text("Ok.", **MARK)), plain("my name is Leo")),
+    "task of Cline": read(user(text("<task>\nmy name is Leo\n</task>"), text("<environment_details>x</environment_details>"))),
+    "feedback beside a tool's result": read(user(text("[ask for 'x'] Result:"), text("<feedback>\nmy name is Leo\n</feedback>"))),
     "SDK, streaming": read(plain("my name is Leo"), stream=True),
     "SDK, with an empty list of tools": read(plain("my name is Leo"), tools=[]),
     "SDK, with a session": read(plain("my name is Leo"), headers=SESSION),
@@ -144,7 +147,12 @@ NOT_HUMAN = {
     "web search helper": (main(user(text("Leo")), tools=[{"type": "web_search_20250305", "name": "web_search"}]), "side"),
     "subagent": (main(user(REMINDER, text("find it", **MARK)), headers={**CLAUDE_CODE, "x-claude-code-agent-id": "a1"}), "side"),
     "fork": (main(*TALK, plain("Summarise what I may ask next")), "side"),
-    "fork of a client that says nothing of itself": (read(*TALK, plain("Your next message?"), tools=TOOLS, stream=True), "side"),
+    "result of a tool that is called in text": (
+        read(user(text("[read_file for 'README.md'] Result:"), text("We use CockroachDB."), text("<environment_details>x</environment_details>"))),
+        "step",
+    ),
+    "title of another client": (read(plain("my name is Leo"), system="You are a title generator. Reply with a title."), "side"),
+    "tags of another client": (read(plain("### Task:\nGenerate 1-3 broad tags categorizing the main themes")), "side"),
     "suggestion": (main(*TALK, plain("[SUGGESTION MODE: …]")), "side"),
     "tool result": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1", **MARK))), "step"),
     "tool result with a skill's text": (main(plain("read a"), assistant(tool_use("t1")), user(result("t1"), text("Skill says hi", **MARK))), "step"),

@@ -1,7 +1,7 @@
-"""What clients of the OpenAI API send under the role "user" besides the person's words, and the calls that they make on their own behalf.
+"""What clients of either API send under the role "user" besides the person's words, and the calls that they make on their own behalf.
 
-Codex, Open WebUI, LibreChat, aider, Cline and its kin, Continue, opencode, Zed, VS Code. Their own pieces stand at the beginning or the end of a
-text; what a person mentions in the middle stays.
+Beside Claude Code (`words`): Codex, Open WebUI, LibreChat, aider, Cline and its kin, Continue, opencode, Zed, VS Code. Their own pieces stand at
+the beginning or the end of a text; what a person mentions in the middle stays.
 """
 
 import re
@@ -44,8 +44,12 @@ _NOT_THE_PERSON = re.compile(
     r"|Here are some READ ONLY files, provided for your reference"
     r"|(?:I am working with you on code in a git repository\.\n)?Here are summaries of (?:some )?files present in my git repo"
     r"|I switched to a new code base\. Please don't consider the above files"
-    r"|\[[\w-]+(?: for '[^\n]*')?\] Result:"
+    r"|\[ERROR\] You did not use a tool"
+    r"|\[TASK RESUMPTION\]"
 )
+_TOOL_RESULT = re.compile(
+    r"\s*\[[\w-]+(?: for '[^\n]*')?\] Result:"
+)  # of tools that are called in text: what they say stands behind, in the same or other blocks
 _INSTRUCTIONS = re.compile(
     r"[\s-]*(?:You are a title generator"
     r"|You are an expert in crafting pithy titles"
@@ -72,7 +76,12 @@ _ORDERS = re.compile(
 
 def by_block(texts: Sequence[str]) -> list[str]:
     """What of each text of one message is the person's; "" if nothing of it is."""
-    return words.by_block([_own(text) for text in texts])
+    behind_result = False
+    own = []
+    for text in texts:
+        behind_result = behind_result or _TOOL_RESULT.match(text) is not None
+        own.append("" if behind_result and not _WRAPPED.fullmatch(text.strip()) else _own(text))
+    return words.by_block(own)
 
 
 def is_side(instructions: Iterable[str], asked: Iterable[str]) -> bool:
