@@ -1,6 +1,7 @@
 """`brb bench`: measures this machine's BRB."""
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,8 +11,10 @@ from services.core import errors
 
 def measured(
     what: Annotated[
-        Literal["relay", "recall", "store"], typer.Argument(help="What the relay adds to a call, what recalling adds, or how fast the store is.")
+        embedded.Measurement,
+        typer.Argument(help="Times: relay, recall, store, learn. How right it is, on labelled data: facts, updates, dedup, pii, secrets."),
     ],
+    data: Annotated[Path | None, typer.Option(help="Labelled data: a JSONL file, or a folder of them (else BRB_BENCH_DATA).")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only show that it works: the figures mean little.")] = False,
     thorough: Annotated[bool, typer.Option("--thorough", help="More callers, larger stores.")] = False,
     as_json: options.Json = False,
@@ -19,9 +22,11 @@ def measured(
     """Measure BRB beside a baseline, in a temporary folder and in processes of its own."""
     if quick and thorough:
         raise errors.BadInput("--quick and --thorough exclude each other")
+    from services.core import config
+
     bench = embedded.bench()
     with local.steps(plain=False) as (_, progress):
-        report = bench.run(what, quick=quick, thorough=thorough, progress=progress)
+        report = bench.run(what, data=data or config.load().bench_data, quick=quick, thorough=thorough, progress=progress)
     if as_json:
         return output.json(report)
     output.table(report.columns, report.rows, title=report.name)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 Progress = Callable[[str, float], None]
+Measurement = Literal["relay", "recall", "store", "learn", "facts", "updates", "dedup", "pii", "secrets"]
 
 
 class Running(Protocol):
@@ -68,7 +69,7 @@ class Report(Protocol):
 
 
 class Bench(Protocol):
-    def run(self, name: Literal["relay", "recall", "store"], *, quick: bool, thorough: bool, progress: Progress) -> Report: ...
+    def run(self, name: Measurement, *, data: Path | None, quick: bool, thorough: bool, progress: Progress) -> Report: ...
 
 
 def supervisor() -> Supervisor:

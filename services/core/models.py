@@ -78,6 +78,7 @@ class Fact(msgspec.Struct, frozen=True):
     functional: the attribute has one value at a time, so that a new value replaces the old one. replaces: a value that the statement says is over.
     correction: the words correct something said before without naming it ("actually it's X").
     qualifiers: words that make two like statements different facts ("staging", "production"), lower case, sorted.
+    when: the time as it was stated ("since 2021", "until Friday"), "" if none; valid_from, valid_to: what it means, where that is certain.
     """
 
     text: str
@@ -93,6 +94,9 @@ class Fact(msgspec.Struct, frozen=True):
     qualifiers: tuple[str, ...] = ()
     replaces: str = ""
     correction: bool = False
+    when: str = ""
+    valid_from: float | None = None
+    valid_to: float | None = None
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -104,7 +108,10 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored statement. `lineage` is the id of the first memory of its history: superseded and edited versions share it."""
+    """A stored statement. `lineage` is the id of the first memory of its history: superseded and edited versions share it.
+
+    valid_to: when it ceased to hold, or will cease to (as stated). A memory past that time is not recalled, whatever its status.
+    """
 
     id: MemoryId
     team: str
@@ -131,6 +138,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     said_at: float
     reinforced_at: float
     accessed_at: float
+    when: str = ""
+    valid_from: float | None = None
     valid_to: float | None = None
 
 

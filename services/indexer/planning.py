@@ -163,6 +163,9 @@ def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, p
         said_at=payload.said_at,
         reinforced_at=payload.said_at,
         accessed_at=payload.said_at,
+        when=fact.when,
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
     )
 
 
