@@ -1,11 +1,12 @@
 """A thin client of BRB's HTTP API. Raises the errors of `core.errors`: the same tree on both sides of the wire."""
 
+import http.client
 import uuid
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar
+from typing import NoReturn, Self, TypeVar
+from urllib.parse import urlencode, urlsplit
 
-import httpx2
 import msgspec
 
 from services.cli import exits
@@ -24,10 +25,12 @@ _KINDS: dict[str, type[errors.BrbError]] = {
 
 
 class Client:
+    """Speaks by the standard library, which loads at once: a short command takes no longer than its imports."""
+
     def __init__(self, base_url: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self.base_url = base_url
-        # Proxy variables of the environment are for the way out, not for loopback.
-        self._http = httpx2.Client(base_url=base_url, timeout=timeout_seconds, trust_env=False)
+        address = urlsplit(base_url)
+        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=timeout_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +75,7 @@ class Client:
 
     def probe(self) -> int:
         """Status of the clients' connection probe, which the relay answers itself."""
-        return self._send("HEAD", "/api/hello").status_code
+        return self._send("HEAD", "/api/hello")[0]
 
     def resolve(self, prefix: str) -> str:
         """The one id that starts so; a whole id is taken as it is."""
@@ -95,28 +98,32 @@ class Client:
             offset += len(batch)
 
     def _call(self, method: str, path: str, answer: type[T], *, params: dict[str, str | int] | None = None, body: msgspec.Struct | None = None) -> T:
-        response = self._send(method, path, params=params, content=None if body is None else msgspec.json.encode(body))
-        if response.is_error:
-            self._fail(response)
+        target = f"{path}?{urlencode(params)}" if params else path
+        status, content = self._send(method, target, None if body is None else msgspec.json.encode(body))
+        if status >= 400:
+            self._fail(content)
         try:
-            return msgspec.json.decode(response.content, type=answer)
+            return msgspec.json.decode(content, type=answer)
         except msgspec.DecodeError:
             self._stranger()
 
-    def _send(self, method: str, path: str, **extra: Any) -> httpx2.Response:
-        headers = {"content-type": "application/json"} if extra.get("content") else {}
+    def _send(self, method: str, target: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """Status and body of the answer. Each call has a connection of its own: a person may take their time between two."""
+        headers = {"Connection": "close"} | ({} if body is None else {"Content-Type": "application/json"})
         try:
-            return self._http.request(method, path, headers=headers, **extra)
-        except httpx2.ConnectError:
+            self._http.request(method, target, body, headers)
+            response = self._http.getresponse()
+            return response.status, response.read()
+        except ConnectionRefusedError:
             raise exits.NotRunning(f"BRB is not running at {self.base_url}: start it with `make up` or `brb up`") from None
-        except httpx2.TimeoutException:
+        except TimeoutError:
             raise errors.Transient(f"BRB at {self.base_url} does not answer in time: see `brb doctor`") from None
-        except (httpx2.RemoteProtocolError, httpx2.NetworkError):
+        except (http.client.HTTPException, OSError):
             self._stranger()
 
-    def _fail(self, response: httpx2.Response) -> NoReturn:
+    def _fail(self, content: bytes) -> NoReturn:
         try:
-            trouble = msgspec.json.decode(response.content, type=api.Problem).error
+            trouble = msgspec.json.decode(content, type=api.Problem).error
         except msgspec.DecodeError:
             self._stranger()
         raise _KINDS.get(trouble.type, errors.BrbError)(trouble.message)

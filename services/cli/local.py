@@ -1,8 +1,10 @@
 """`brb up|down|demo`: BRB on this machine."""
 
 import contextlib
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -111,11 +113,24 @@ def _greet(running: embedded.Running, *, as_json: bool, detached: bool) -> None:
     if as_json:
         output.json(Started(running.base_url, running.data_dir))
         return
-    say: Callable[[str], None] = output.line
-    say(f"BRB is ready at {running.base_url}; its data is in {running.data_dir}")
-    say("Point a client at it:")
-    say(f"  Claude Code    ANTHROPIC_BASE_URL={running.base_url} claude")
-    say(f'  Python SDK     anthropic.Anthropic(base_url="{running.base_url}")')
-    say("Look at what it remembers: brb memories list. How it is: brb status.")
-    say("Stop it: brb down (or make down)." if detached else "Stop it: Ctrl-C.")
+    for line in greeting(running, command_name(sys.argv[0], on_path=shutil.which("brb") is not None), detached=detached):
+        output.line(line)
     sys.stdout.flush()
+
+
+def greeting(running: embedded.Running, brb: str, *, detached: bool) -> list[str]:
+    """What a person needs next. brb: how they call the command."""
+    return [
+        f"BRB is ready at {running.base_url}; its data is in {running.data_dir}",
+        f"  Claude Code, Anthropic SDK    ANTHROPIC_BASE_URL={running.base_url}",
+        f"  OpenAI SDK                    OPENAI_BASE_URL={running.base_url}/v1",
+        "  other clients                 docs/clients.md",
+        f"  what it remembers             {brb} memories list",
+        f"  how it is                     {brb} status",
+        f"  stop it                       {f'{brb} down' if detached else 'Ctrl-C'}",
+    ]
+
+
+def command_name(program: str, *, on_path: bool) -> str:
+    """How a person calls the command: by the way it was called now (`.venv/bin/brb`, by `make up`) if the shell doesn't find it. program: argv[0]."""
+    return "brb" if on_path or Path(program).name != "brb" else program

@@ -67,7 +67,7 @@ def test_the_command_starts_without_the_servers() -> None:
 
 
 def test_a_call_loads_the_client_and_still_no_server(free_port: int) -> None:
-    heavy = SERVERS
+    heavy = [*SERVERS, "httpx2"]
     asked = (
         "import sys, contextlib\nfrom services.cli import app\n"
         "with contextlib.suppress(SystemExit):\n    app.build()(['memories', 'list'])\n"

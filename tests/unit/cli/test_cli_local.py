@@ -1,0 +1,34 @@
+import pytest
+
+from services.cli import local
+
+
+class Running:
+    base_url = "http://127.0.0.1:3001"
+    data_dir = "/data"
+    processes: dict[str, int] = {}  # noqa: RUF012 - as the protocol has it
+
+
+@pytest.mark.parametrize(
+    ("program", "on_path", "called"),
+    [
+        ("/venv/bin/brb", True, "brb"),
+        (".venv/bin/brb", False, ".venv/bin/brb"),
+        ("/src/services/cli/__main__.py", False, "brb"),
+    ],
+)
+def test_a_person_is_told_a_command_that_their_shell_finds(program: str, on_path: bool, called: str) -> None:
+    assert local.command_name(program, on_path=on_path) == called
+
+
+@pytest.mark.parametrize(("detached", "stop"), [(True, ".venv/bin/brb down"), (False, "Ctrl-C")])
+def test_the_greeting_names_both_apis_and_what_to_do_next(detached: bool, stop: str) -> None:
+    said = "\n".join(local.greeting(Running(), ".venv/bin/brb", detached=detached))
+
+    for wanted in ("ANTHROPIC_BASE_URL=http://127.0.0.1:3001", "OPENAI_BASE_URL=http://127.0.0.1:3001/v1", ".venv/bin/brb memories list", stop):
+        assert wanted in said
+
+
+def test_the_greeting_fits_a_terminal_of_80_columns() -> None:
+    """Its first line may name a long folder."""
+    assert max(map(len, local.greeting(Running(), ".venv/bin/brb", detached=True)[1:])) <= 80

@@ -1,0 +1,48 @@
+"""What the documents name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+
+from services.core import config, telemetry
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SETTINGS = {f"BRB_{name.upper()}" for name in config.Settings.model_fields}
+
+
+def names(document: Path, pattern: str) -> set[str]:
+    return set(re.findall(pattern, document.read_text()))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_setting_that_a_document_names_exists(document: Path) -> None:
+    assert names(document, r"\bBRB_(?!TEST_)[A-Z_]+\b") - SETTINGS == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_metric_that_a_document_names_exists(document: Path) -> None:
+    assert telemetry  # registers them
+    kept = {sample for metric in REGISTRY.collect() for sample in (metric.name, *(f"{metric.name}{end}" for end in ("_total", "_sum", "_count")))}
+
+    assert names(document, r"\bbrb_[a-z]+_[a-z_]+\b") - kept == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_of_a_document_leads_to_a_file(document: Path) -> None:
+    missing = {link for link in names(document, r"\]\(([^)#:]+)\)") if not (document.parent / link).exists()}
+
+    assert missing == set()
+
+
+def test_the_example_of_the_settings_shows_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    defaults = config.load()
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    (tmp_path / ".env").write_text("\n".join(line.removeprefix("# ") for line in lines if line.startswith("# BRB_")))
+
+    assert config.load() == defaults
