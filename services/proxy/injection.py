@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from services.core import errors, models, ports, redaction, telemetry
+from services.core import errors, models, ports, telemetry
 from services.core.recall import engine
 from services.proxy import framing, learning, redacting, relay
 from services.proxy.parts import Parts
@@ -76,12 +76,29 @@ def _placed(call: calls.Call) -> bool:
 
 def replay(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> Replay:
     """What was inserted at the turns that are not new."""
-    found = {turn.spot: entry for turn in call.old_turns if (entry := _first(keys_of(turn), ledger)) is not None}
-    upstream = ledger.get(call.follows)
+    found = [(turn, entry) for turn in call.old_turns if (entry := _first(keys_of(turn), ledger)) is not None]
+    entries = [entry for _, entry in found] + ([ledger[call.follows]] if call.follows in ledger else [])
     return Replay(
-        blocks={spot: entry.block for spot, entry in found.items() if entry.block},
-        shown=frozenset(memory for entry in (*found.values(), *([upstream] if upstream else [])) for memory in entry.memories),
+        blocks={turn.spot: entry.block for turn, entry in found if lacks(turn, entry)},
+        shown=frozenset(memory for entry in entries for memory in entry.memories),
     )
+
+
+def lacks(turn: calls.Turn, entry: ports.Entry) -> bool:
+    """Whether a turn is still without the block of its entry. It has it already if another BRB has put it there, or the client kept it."""
+    return bool(entry.block) and entry.block not in turn.given
+
+
+def unanswered(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> calls.Call:
+    """The call, with those turns before the new one that belong to it and that no earlier call has had answered: their words were learnt then,
+    also if the client has dropped the answer."""
+    begun = 0
+    for turn in reversed(call.old_turns[len(call.old_turns) - call.begun :]):
+        entry = _first(keys_of(turn), ledger)
+        if entry is not None and entry.answered:
+            break
+        begun += 1
+    return msgspec.structs.replace(call, begun=begun)
 
 
 def reusable(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:
@@ -122,7 +139,7 @@ def answered(prepared: Injected, answer: calls.Answer) -> dict[str, ports.Entry]
     found = kept(prepared.call, answer, prepared.shown)
     turn = prepared.call.new_turn
     if turn is not None:
-        keys = (*turn.keys, replied(turn.keys[-1], answer.text)) if answer.text else turn.keys
+        keys = (*turn.keys, replied(turn.keys[-1], answer.reply)) if answer.reply else turn.keys
         entry = prepared.entry or ports.Entry("", (), turn=prepared.call.turn_id, at=prepared.call.at)
         found |= dict.fromkeys(keys, msgspec.structs.replace(entry, answered=True))
     return found
@@ -201,7 +218,7 @@ class Injection:
         self._parts = parts
         self._knobs = engine.Knobs.of(parts.settings)
         self._embedder = InTurn(parts.embedder)
-        self._redact = redacting.Redacting(_count)
+        self._redacting = redacting.Redacting.of(parts.settings)
         self._recalls = ThreadPoolExecutor(_RECALLS, thread_name_prefix="recall")
         self._recalling = _Count()
         self._ledger_calls = ThreadPoolExecutor(_LEDGER_CALLS, thread_name_prefix="ledger")  # of its own: old blocks wait for no recall
@@ -249,7 +266,7 @@ class Injection:
             self._look_up(case)
         assert case.ledger is not None  # noqa: S101 - just looked up
         repeated = reusable(case.call, case.ledger)
-        case.call = msgspec.structs.replace(case.call, turn_id=turn_id(case.call, repeated))
+        case.call = msgspec.structs.replace(unanswered(case.call, case.ledger), turn_id=turn_id(case.call, repeated))
         if repeated is not None:
             case.decide(repeated)
             _outcome("repeated")
@@ -264,7 +281,7 @@ class Injection:
     def _make_entry(self, case: _Case) -> None:
         turn = case.call.new_turn
         assert turn is not None  # noqa: S101 - the caller looked
-        framed = self._recalled(case, turn.words)
+        framed = self._recalled(case, case.call.words)
         if case.closed:
             return
         entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id, at=case.call.at)
@@ -293,7 +310,8 @@ class Injection:
             embed_timeout_seconds=max(0.01, (case.deadline - time.monotonic()) * _EMBED_SHARE),
         )
         engine.observe(found)
-        return framing.block(found.ranked, now=parts.clock(), redact=self._redact, max_tokens=parts.settings.max_memory_tokens)
+        redact = self._redacting.within(call.principal.team)
+        return framing.block(found.ranked, now=parts.clock(), redact=redact, max_tokens=parts.settings.max_memory_tokens)
 
     async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
@@ -303,7 +321,7 @@ class Injection:
             await asyncio.get_running_loop().run_in_executor(self._recorder, self._record, prepared, answer)
 
     def _record(self, prepared: Injected, answer: calls.Answer) -> None:
-        found = learning.jobs(prepared.call, answer, prepared.entry, self._redact, self._parts.clock())
+        found = learning.jobs(prepared.call, answer, prepared.entry, self._redacting.within(prepared.call.principal.team), self._parts.clock())
         if found:
             self._parts.enqueue(found)
         try:
@@ -341,14 +359,9 @@ def _injected(case: _Case) -> Injected:
     shown = case.old.shown | frozenset(entry.memories if entry else ())
     if call.new_turn is None:
         return Injected(call, blocks=case.old.blocks, shown=shown)
-    fresh = {call.new_turn.spot: entry.block} if entry is not None and entry.block else {}
+    fresh = {call.new_turn.spot: entry.block} if entry is not None and lacks(call.new_turn, entry) else {}
     headers = (("x-brb-memories", str(len(entry.memories) if entry else 0)), ("x-brb-turn", call.turn_id))
     return Injected(call, blocks={**case.old.blocks, **fresh}, headers=headers, entry=entry, shown=shown)
-
-
-def _count(redacted: redaction.Redacted) -> None:
-    for kind, count in redacted.counts.items():
-        telemetry.REDACTIONS.labels(kind).inc(count)
 
 
 def _first(keys: tuple[str, ...], ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:

@@ -48,6 +48,17 @@ def test_three_turns_keep_their_blocks_and_no_memory_is_told_twice(brb: Brb, per
     assert third.newest == ["Once more: which database, and where do we deploy?"]
 
 
+def test_a_person_who_wants_no_tools_is_told_and_learnt_from_as_well(brb: Brb, person: New) -> None:
+    """Its calls without tools are else the client's own: titles, summaries."""
+    bare = ("--tools", "")
+    brb.worked_off(person().say("We use CockroachDB and deploy to Hetzner.", *bare).only.turn)
+    assert (brb.memory("CockroachDB").mentions, brb.memory("Hetzner").mentions) == (1, 1)
+    first = person().say("Which database are we using?", *bare).only
+    second = person().say("And where do we deploy?", *bare, "--continue").only
+    assert (first.body["tools"], first.told, second.told) == ([], 1, 1)
+    assert goes_on_from(second, first)
+
+
 @pytest.mark.parametrize("options", [[], ["--fork-session"]], ids=["resumed", "forked"])
 def test_an_older_session_that_is_taken_up_again_keeps_its_blocks(brb: Brb, person: New, options: list[str]) -> None:
     learn(brb, person(), "We use CockroachDB and deploy to Hetzner.", "CockroachDB", "Hetzner")

@@ -500,9 +500,20 @@ def test_splicing_changes_no_byte_outside_of_the_blocks(
     target=st.sampled_from([MESSAGES, b"/v1/responses", b"/v1/chat/completions"]),
 )
 def test_what_can_not_be_read_safely_goes_up_as_it_came(inserting: Between, body: bytes, target: bytes) -> None:
-    """headroom PR#3134: a lone surrogate became a 500."""
     received, got = inserting.exchange(raw.call(target, body=body))
     assert received.body == body
+    assert got.head.status == 200
+
+
+@BOUNDED
+@given(conversation=conversations.conversations())
+def test_half_a_surrogate_moves_no_block(inserting: Between, conversation: conversations.Conversation) -> None:
+    """headroom PR#3134: it became a 500."""
+    half, opening = b'"half":"\\ud83d \\\\ud83d",', conversation.body.index(b"{") + 1
+    moved = {place: (start + len(half), end + len(half), is_string) for place, (start, end, is_string) in conversation.turns.items()}
+    odd = conversations.Conversation(conversation.body[:opening] + half + conversation.body[opening:], moved)
+    received, got = inserting.exchange(raw.call(body=odd.body))
+    assert received.body == odd.with_blocks(b'"remembered {}"')
     assert got.head.status == 200
 
 
@@ -510,7 +521,7 @@ def _readable(body: bytes) -> bool:
     """Whether a body may be a conversation of one clear meaning: then it is another test's."""
     try:
         json.loads(body.decode()).__getitem__("messages")
-        json.dumps(json.loads(body), ensure_ascii=False).encode()
+        json.dumps(json.loads(body), ensure_ascii=False).encode(errors="surrogatepass")
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
     names: list[str] = json.loads(body, object_pairs_hook=lambda members: [name for name, _ in members])

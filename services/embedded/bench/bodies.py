@@ -21,6 +21,34 @@ _TEXT = (
 _MARKER: Mapping[str, object] = {"cache_control": {"type": "ephemeral"}}
 
 
+class _Block(msgspec.Struct):
+    type: str
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: object = None
+    tool_use_id: str = ""
+    content: str = ""
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: list[_Block]
+
+    @property
+    def parts(self) -> tuple[str, list[_Block], list[_Block]]:
+        """What it says, the tools that it calls, and their results."""
+        said = "\n".join(block.text for block in self.content if block.text)
+        return said, [block for block in self.content if block.id], [block for block in self.content if block.tool_use_id]
+
+
+class _Call(msgspec.Struct):
+    messages: list[_Message]
+    system: list[_Block]
+    tools: msgspec.Raw
+    stream: bool
+
+
 def body(size: int, *, stream: bool, question: str = QUESTION) -> bytes:
     """A request to `/v1/messages` of exactly `size` bytes (at least 64,000), the same each time. Its last message is a new turn of the person."""
     return session(size, 1, stream=stream, question=question)[0]
@@ -50,6 +78,35 @@ def session(size: int, calls: int, *, stream: bool, question: str = QUESTION) ->
 def numbered(body: bytes, number: int) -> bytes:
     """The like call of another conversation: system prompt and tools are the same, each message but the newest of the person is another."""
     return body.replace(_NUMBER % 0, _NUMBER % number)
+
+
+def chat(body: bytes) -> bytes:
+    """The same call as a client of OpenAI's makes it to `/v1/chat/completions`."""
+    call = msgspec.json.decode(body, type=_Call)
+    messages: list[object] = [{"role": "system", "content": "\n".join(block.text for block in call.system)}]
+    for message in call.messages:
+        said, uses, results = message.parts
+        messages += [{"role": "tool", "tool_call_id": block.tool_use_id, "content": block.content} for block in results]
+        asked = [{"id": use.id, "type": "function", "function": {"name": use.name, "arguments": _written(use.input)}} for use in uses]
+        if said or uses:
+            messages.append({"role": message.role, "content": said, **({"tool_calls": asked} if asked else {})})
+    return msgspec.json.encode({"model": "gpt-5", "messages": messages, "tools": call.tools, "stream": call.stream})
+
+
+def response(body: bytes) -> bytes:
+    """The same call as a client of OpenAI's makes it to `/v1/responses`, which keeps the conversation itself."""
+    call = msgspec.json.decode(body, type=_Call)
+    items: list[object] = []
+    for message in call.messages:
+        said, uses, results = message.parts
+        kind = "input_text" if message.role == "user" else "output_text"
+        items += [{"type": "function_call_output", "call_id": block.tool_use_id, "output": block.content} for block in results]
+        items += [{"type": "message", "role": message.role, "content": [{"type": kind, "text": said}]}] if said else []
+        items += [{"type": "function_call", "call_id": use.id, "name": use.name, "arguments": _written(use.input)} for use in uses]
+    instructions = "\n".join(block.text for block in call.system)
+    return msgspec.json.encode(
+        {"model": "gpt-5", "instructions": instructions, "input": items, "tools": call.tools, "stream": call.stream, "store": False}
+    )
 
 
 def headers(session: str) -> dict[str, str]:
@@ -138,6 +195,10 @@ def _lines(draw: random.Random, count: int) -> str:
 
 def _prose(draw: random.Random, words: int) -> str:
     return " ".join(draw.choices(_TEXT.split(), k=words))
+
+
+def _written(arguments: object) -> str:
+    return msgspec.json.encode(arguments).decode()
 
 
 def _encoded(start: Mapping[str, object], messages: Sequence[object]) -> bytes:

@@ -13,7 +13,9 @@ import uvloop
 from services.core import errors, models
 from services.embedded.bench import added, bodies, load, processes, report, upstream
 from services.embedded.bench.added import Cell, History, Sample, Variant
-from services.proxy.wire import anthropic, splice
+from services.proxy.wire import reading as wire
+from services.proxy.wire import routes, splice
+from services.proxy.wire.calls import Call
 
 _KILOBYTE = 1000
 _CONVERSATIONS = 100_000  # of one kind of load, at most
@@ -28,6 +30,7 @@ NOTES = (
     "ttfb, p95: ms to the first byte of the answer's body, median and 95th percentile of all rounds. added: median over the rounds of the "
     "difference to direct. per s: answered calls. /bare: divided by the bare relay's.",
     "CPU: time of the relay's process for one call, all threads, divided by the bare relay's. It is the figure that other load disturbs least.",
+    "handling: reading and splicing without any I/O, by API. first: a call of a conversation never seen before. next: one that goes on with it.",
     "Callers and upstream share the machine's cores with the relay. Only ratios carry over to other machines.",
 )
 
@@ -153,11 +156,10 @@ async def _sample(calls: Sequence[Iterable[load.Call]], callers: load.Callers, s
 def _handled(plan: Plan) -> dict[str, float]:
     """Reading the largest body (which turns it has, their hashes and places) and putting one block into it, without any I/O."""
     body = bodies.body(max(plan.kilobytes) * _KILOBYTE, stream=True)
-    headers = bodies.headers("session")
     reading, splicing = [], []
     for _ in range(plan.repeats):
         started = time.perf_counter()
-        call = anthropic.read(headers, body, models.LOCAL, 0.0)
+        call = _read(wire.Reader(), routes.Route.MESSAGES, body)
         read = time.perf_counter()
         if call.new_turn is None:
             raise errors.Permanent(f"the body of the measurement is taken for a call of kind {call.kind}")
@@ -169,4 +171,28 @@ def _handled(plan: Plan) -> dict[str, float]:
         f"{name}.read_p50_ms": report.p50_ms(reading),
         f"{name}.splice_p50_ms": report.p50_ms(splicing),
         f"{name}.p95_ms": report.p95_ms([a + b for a, b in zip(reading, splicing, strict=True)]),
+        **_reading(plan, name),
     }
+
+
+def _reading(plan: Plan, name: str) -> dict[str, float]:
+    """Reading the calls of a session of each API: as the first that is seen of it, and as the next."""
+    session = bodies.session(max(plan.kilobytes) * _KILOBYTE, 1 + plan.repeats, stream=True)
+    spelt = {
+        routes.Route.MESSAGES: session,
+        routes.Route.CHAT: [bodies.chat(body) for body in session],
+        routes.Route.RESPONSES: [bodies.response(body) for body in session],
+    }
+    readers = {route: wire.Reader() for route in spelt}
+    times: dict[str, list[float]] = {}
+    for number in range(1 + plan.repeats):
+        for route, calls in spelt.items():
+            for kind, reader in (("first", wire.Reader()), ("next", readers[route])):
+                started = time.perf_counter()
+                _read(reader, route, calls[number])
+                times.setdefault(f"{name}.{route}.{kind}_p50_ms", []).append(time.perf_counter() - started)
+    return {figure: report.p50_ms(taken[1:]) for figure, taken in times.items()}
+
+
+def _read(reader: wire.Reader, route: routes.Route, body: bytes) -> Call:
+    return reader.read(route, bodies.headers("session"), body, models.LOCAL, 0.0)

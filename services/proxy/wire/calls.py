@@ -24,7 +24,8 @@ class Turn(msgspec.Struct, frozen=True):
 
     index: its place in the list of messages. words: what the person said. keys: names of this turn in the ledger, the one bound to the session
     first (if the client names one), then the one bound to the project, which survives resume and fork. spot: where its block goes.
-    reply: the assistant's text right after it, "" if there is none.
+    reply: what the assistant replied right after it, as `Answer.reply` has it; "" if there is none. given: the message's texts, if a block of BRB's
+    stands among them: the client got it from another BRB, or the person pasted it.
     """
 
     index: int
@@ -32,6 +33,7 @@ class Turn(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
     spot: splice.Spot
     reply: str = ""
+    given: str = ""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -45,6 +47,7 @@ class Call(msgspec.Struct, frozen=True):
     whole conversation is in the request.
     lasting: whether `follows` names a conversation, which goes on under its name; a response has one of its own each time.
     learns: whether the new turn is the person's own, so that it may be learnt from; a subagent's is written by another agent.
+    begun: how many of the old turns at their end belong to what the person says now, because nobody has answered them.
     """
 
     kind: Kind
@@ -58,6 +61,12 @@ class Call(msgspec.Struct, frozen=True):
     follows: str = ""
     learns: bool = True
     lasting: bool = False
+    begun: int = 0
+
+    @property
+    def words(self) -> str:
+        """All that the person says now; "" unless HUMAN."""
+        return "\n".join(turn.words for turn in self.turns[-1 - self.begun :]) if self.kind is Kind.HUMAN else ""
 
     @property
     def new_turn(self) -> Turn | None:
@@ -83,9 +92,10 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An assistant's answer. `complete`: it came to its end without an error; nothing may be learnt from one that did not.
+    """An assistant's answer. `complete`: it came to its end without an error, or the upstream works on it in the background and has taken the
+    person's words for good; nothing may be learnt from one that did not.
 
-    message_id: the upstream's name for it (an OpenAI response is continued by it). conversation: of a call that names one, "" otherwise.
+    message_id: the upstream's name for it (an OpenAI response is continued by it). asks: the first tool that it calls, as `asked` names it.
     """
 
     complete: bool = False
@@ -93,6 +103,12 @@ class Answer(msgspec.Struct, frozen=True):
     stop_reason: str = ""
     message_id: str = ""
     usage: Usage = Usage()
+    asks: str = ""
+
+    @property
+    def reply(self) -> str:
+        """What tells it from other answers: its text, which clients keep; if it has none, the tool that it calls."""
+        return self.text if self.text.strip() else self.asks
 
 
 NO_ANSWER = Answer()
@@ -101,6 +117,22 @@ NO_ANSWER = Answer()
 def counts(given: Mapping[str, object]) -> dict[str, int]:
     """Those values that are counts: what else a server says there is no reason to lose a turn."""
     return {name: value for name, value in given.items() if type(value) is int and value >= 0}
+
+
+def asked(name: str, call_id: str, arguments: bytes = b"") -> str:
+    """By what a call of a tool is recognised: its id, by which clients name it again with its result; they may write its arguments anew.
+
+    Some servers give no ids: there the arguments count, JSON or a string that holds JSON, however they are spelt.
+    """
+    return f"{name} {call_id or _canonical(arguments)}".strip()
+
+
+def _canonical(arguments: bytes) -> str:
+    try:
+        value = msgspec.json.decode(arguments)
+        return _canonical(value.encode()) if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+    except (msgspec.DecodeError, RecursionError):
+        return arguments.decode(errors="replace").strip()
 
 
 def ledger_key(principal: models.Principal, place: tuple[str, str], prefix: str) -> str:

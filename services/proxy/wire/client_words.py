@@ -37,6 +37,11 @@ _EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _BEHIND_EDITOR = re.compile(r"^## My request for \w+:", re.MULTILINE)
 _DOCUMENTS = "### Task:\nRespond to the user query using the provided context"
 _BEHIND_DOCUMENTS = "</context>"
+# Of aider, behind the words of the newest message: how changes are to be written.
+_EDIT_RULES = re.compile(
+    r"\n\n\n?(?:# \*SEARCH/REPLACE block\* Rules:\n|# V4A Diff Format Rules:\n|# File editing rules:\n\nReturn edits similar to unified diffs"
+    r"|To suggest changes to a file you MUST return the entire content of the updated file\.\n|NEVER RETURN CODE!\n|ONLY return code using the `)"
+)
 _NOT_THE_PERSON = re.compile(
     r"Another language model started to solve this problem and produced a summary"
     r"|I have \*added these files to the chat\*"
@@ -56,7 +61,10 @@ _INSTRUCTIONS = re.compile(
     r"|(?i:you will generate a short title based on the first message)"
     r"|You are an expert software engineer that generates concise,"
     r"|\*Briefly\* summarize this partial conversation"
-    r"|Generate a concise, sentence-case title)"
+    r"|Generate a concise, sentence-case title"
+    r"|You are a security monitor"
+    r"|Analyze if this message indicates a new conversation topic"
+    r"|Summarize this coding conversation in under)"
 )
 _ORDERS = re.compile(
     r"\s*(?:### Task:\n(?:Generate (?:a concise|1-3 broad tags|a detailed prompt)|Suggest 3-5 relevant follow-up"
@@ -95,7 +103,7 @@ def contexts(texts: Iterable[str]) -> list[str]:
 
 
 def _own(text: str) -> str:
-    text = _introduced(_without_fragments(text))
+    text = _introduced(_without_fragments(_EDIT_RULES.split(text, maxsplit=1)[0]))
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[2]
     return "" if _NOT_THE_PERSON.match(text) else text

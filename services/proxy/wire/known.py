@@ -74,10 +74,12 @@ class Talk(NamedTuple, Generic[M]):
     known: int
 
 
-def talk(body: bytes, key: str, parse: Callable[[memoryview], M], found: Found[M, D]) -> Talk[M] | splice.LeaveAlone:
+def talk(
+    body: bytes, key: str, parse: Callable[[memoryview], M], unreadable: Callable[[memoryview], M], found: Found[M, D]
+) -> Talk[M] | splice.LeaveAlone:
     """Read a body that holds a list of messages under a key. found: what `Memory.find` says of this very body.
 
-    parse: what a message says, by its bytes; raises msgspec.DecodeError or RecursionError if it can't tell, and so does this.
+    parse: what a message says, by its bytes; raises msgspec.DecodeError or RecursionError if it can't tell. unreadable: what it says then.
     """
     if opening := _opening(body, key):
         start, begin = opening
@@ -86,10 +88,21 @@ def talk(body: bytes, key: str, parse: Callable[[memoryview], M], found: Found[M
         for end, message in _cut(body, starts[-1], begin, parse):
             starts.append(end)
             messages.append(message)
-        if rest := _rest(body, key, start, starts.pop(), found.known):
-            return _joined(body, key, rest, starts, messages, found.repeats, parse)
+        position = starts.pop()
+        if position > start and (rest := _rest(body, key, start, position, found.known)):
+            return _joined(body, key, rest, starts, messages, found.repeats, _either(parse, unreadable))
     whole = splice.listed(body, key)
-    return whole if isinstance(whole, splice.LeaveAlone) else _joined(body, key, whole, [], [], 0, parse)
+    return whole if isinstance(whole, splice.LeaveAlone) else _joined(body, key, whole, [], [], 0, _either(parse, unreadable))
+
+
+def _either(parse: Callable[[memoryview], M], unreadable: Callable[[memoryview], M]) -> Callable[[memoryview], M]:
+    def parsed(written: memoryview) -> M:
+        try:
+            return parse(written)
+        except (msgspec.DecodeError, RecursionError):
+            return unreadable(written)
+
+    return parsed
 
 
 class Memory(Generic[M, D]):
@@ -182,7 +195,7 @@ def _rest(body: bytes, key: str, start: int, position: int, known: Known[M, D] |
             spans = []
         if spans and spans[0].start == 1:
             return splice.Listed(known.fields, _moved(spans, position - 1))
-    rest = splice.listed(body[:start] + body[position:], key)
+    rest = splice.listed(body[:start] + body[position:] if position > start else body, key)
     if isinstance(rest, splice.LeaveAlone) or not rest.items or rest.items[0].start != start:
         return None
     return splice.Listed(rest.fields, _moved(rest.items, position - start))

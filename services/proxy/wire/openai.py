@@ -1,37 +1,28 @@
-"""OpenAI's APIs for chats and responses as their clients speak them: which call is a person's turn, what the person said, and where a block can go.
-
-A conversation is recognised as that of Anthropic's clients is: by who said what up to a human turn, without the parts that move about between calls
-(reasoning, ids and states of items, system messages, what the client puts beside the person's words, a string or a list of one part). Where the
-upstream keeps the conversation, the call brings only what is new: it is recognised by what it follows, too.
-"""
+"""OpenAI's APIs for chats and responses as their clients speak them: which call is a person's turn, what they said, where a block can go."""
 
 import hashlib
-import re
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from services.core import models
-from services.proxy.wire import client_words, projects, routes, splice, words
-from services.proxy.wire.calls import Call, Kind, Turn, kept_key, ledger_key
-
-_T = TypeVar("_T")
+from services.proxy.wire import calls, client_words, projects, routes, splice, turns, words
+from services.proxy.wire.calls import Call, Kind
+from services.proxy.wire.turns import Message, lenient
 
 _NONE = msgspec.Raw(b"")
-_RAW_NONE = (b"", b"null")
-_KEY = re.compile(rb'[\s,]*+("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*+:\s*+', re.DOTALL)
+_RAW_NONE = (_NONE, msgspec.Raw(b"null"))
 _TEXTS = ("text", "input_text", "output_text")
 _SESSION_HEADERS = ("session_id", "session-id", "conversation_id", "x-claude-code-session-id", "x-openwebui-chat-id")
 _AGENT_HEADERS = ("x-codex-parent-thread-id", "x-claude-code-agent-id")
 _SPAWNED = "collab_spawn"  # what Codex calls a subagent; others are its own summaries, reviews and memories
 _OUT_OF_TALK = ("reasoning", "additional_tools", "configuration_update")
-_STRING_INPUT = re.compile(rb'"input"\s*+:\s*+"')
+_SYSTEM = ("system", "developer")
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     type: str = ""
     text: str | None = None
     image_url: msgspec.Raw = _NONE
@@ -48,19 +39,20 @@ class _Part(msgspec.Struct):
     @property
     def media(self) -> Iterator[msgspec.Raw]:
         given = (self.image_url, self.input_audio, self.file, self.file_id, self.file_data, self.file_url)
-        return (raw for raw in given if bytes(raw) not in _RAW_NONE)
+        return (raw for raw in given if raw not in _RAW_NONE)
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str = ""
+    arguments: msgspec.Raw = _NONE
 
 
-class _ToolCall(msgspec.Struct):
+class _ToolCall(msgspec.Struct, gc=False):
     id: str | None = None
     function: _Function | None = None
 
 
-class _Written(msgspec.Struct):
+class _Written(msgspec.Struct, gc=False):
     """A message of a chat, or an item of a response."""
 
     role: str = ""
@@ -72,160 +64,116 @@ class _Written(msgspec.Struct):
     call_id: str | None = None
     id: str | None = None
     name: str | None = None
+    arguments: msgspec.Raw = _NONE
 
     @property
     def parts(self) -> list[_Part]:
         return [_Part("text", self.content)] if isinstance(self.content, str) else self.content or []
 
 
-class Item(msgspec.Struct, frozen=True):
-    """What a message or another item says, by its bytes alone.
+class _Around(NamedTuple):
+    """What a body says besides the messages.
 
-    role: "" for what is no message. identity: what makes it the same in every call; b"" if it is not part of the talk. text: of the assistant or the
-    system. said: the person's words. spot: where it takes a block, in bytes from its own beginning; None if it takes none. orders: whether the client
-    asks on its own behalf. place: the working directory that the client states, "" if none.
+    side: whether it asks for what only side calls do. kept: the name of what the upstream keeps of the conversation. lasting: as in `Call`.
+    place: the stated project.
     """
 
-    role: str
-    identity: bytes = b""
-    text: str = ""
-    said: str = ""
-    spot: splice.Spot | None = None
-    orders: bool = False
-    place: str = ""
+    side: bool
+    kept: str
+    lasting: bool
+    place: str
 
-
-class _Talk(NamedTuple):
-    """A body that was read. fields: its values by key. starts: where each item begins in the body."""
-
-    fields: Mapping[str, msgspec.Raw]
-    items: Sequence[Item]
-    starts: Sequence[int]
+    def understood(self, headers: Mapping[str, str], messages: Sequence[Message], subagents: bool) -> turns.Understood | None:
+        if all(message.role in _SYSTEM for message in messages):
+            return None
+        newest = _newest(messages)
+        of_agent = headers.get("x-openai-subagent") == _SPAWNED or any(name in headers for name in _AGENT_HEADERS)
+        of_client = headers.get("x-openai-subagent", _SPAWNED) != _SPAWNED or "x-openai-memgen-request" in headers
+        told = messages[newest].instructs or any(message.instructs for message in messages if message.role in _SYSTEM)
+        speaks = Kind.HUMAN if messages[newest].said else Kind.STEP
+        return turns.Understood(
+            kind=Kind.SIDE if (of_agent and not subagents) or of_client or self.side or told else speaks,
+            newest=newest,
+            session=next((headers[name] for name in _SESSION_HEADERS if headers.get(name)), ""),
+            place=turns.place(messages, "user") or turns.place(messages, *_SYSTEM) or self.place,
+            kept=self.kept,
+            lasting=self.lasting,
+            learns=not of_agent,
+        )
 
 
 class _Conversation(msgspec.Struct):
     id: str
 
 
-_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _WRITTEN = msgspec.json.Decoder(_Written)
+_SAID = msgspec.json.Decoder(str | _Written)
 _CONVERSATION = msgspec.json.Decoder(str | _Conversation)
 _STRING = msgspec.json.Decoder(str)
 _INT = msgspec.json.Decoder(int)
 
 
-def read(route: routes.Route, headers: Mapping[str, str], body: bytes, principal: models.Principal, now: float, *, subagents: bool = False) -> Call:
-    """The call that a body makes to CHAT or RESPONSES, `headers` by lower-case name. Never raises: what can't be read safely is OPAQUE.
-
-    subagents: whether those of Codex count as turns, which are recalled for but not learnt from.
-    """
-    opaque = Call(Kind.OPAQUE, principal, now)
-    try:
-        talk = _talk(body, "messages" if route is routes.Route.CHAT else "input")
-    except (msgspec.DecodeError, RecursionError):
-        return opaque
-    if talk is None:
-        return opaque
-    instructions = _instructions(talk)
-    newest = _newest(talk.items)
-    of_agent = headers.get("x-openai-subagent") == _SPAWNED or any(name in headers for name in _AGENT_HEADERS)
-    kind = Kind.SIDE if of_agent and not subagents else _kind(talk, newest, headers, instructions)
-    previous = _lenient(_STRING, talk.fields.get("previous_response_id"), "")
-    kept = previous or _conversation(talk.fields)
-    follows = kept_key(principal, kept) if kept else ""
-    session = next((headers[name] for name in _SESSION_HEADERS if headers.get(name)), "")
-    project = headers.get("x-brb-project", "").strip() or _project(talk.items, instructions)
-    # Within a session a conversation may move to another project; without one, equal words in two projects are two conversations.
-    place = (session, "") if session else ("", project)
-    turns, prefix = _turns(talk, principal, tuple(dict.fromkeys([place, ("", project)])), follows)
-    if kind is Kind.HUMAN and (not turns or turns[-1].index != newest):
-        return opaque
-    return Call(
-        kind=kind,
-        principal=principal,
-        at=now,
-        turns=tuple(turn for turn in turns if kind is not Kind.SIDE or turn.index != newest),
-        turn_id=ledger_key(principal, place if session else (_day(now), project), prefix)[:32] if kind is Kind.HUMAN else "",
-        session=session,
-        project=project,
-        answer=_last_answer(talk.items[:newest]),
-        follows=follows,
-        learns=not of_agent,
-        lasting=bool(kept) and not previous,
-    )
+def read(
+    route: routes.Route,
+    headers: Mapping[str, str],
+    body: bytes,
+    principal: models.Principal,
+    now: float,
+    *,
+    subagents: bool = False,
+    memory: turns.Memory | None = None,
+) -> Call:
+    """The call that a body makes to CHAT or RESPONSES, by the rules of `turns.read`. subagents: whether those of Codex count as turns."""
+    return turns.read(DIALECTS[route], headers, body, principal, now, subagents=subagents, memory=memory)
 
 
-def _talk(body: bytes, key: str) -> _Talk | None:
-    """What a body says; None if it is to be left alone. Raises msgspec.DecodeError or RecursionError if it can't be told."""
-    if key == "input" and _STRING_INPUT.search(body) and (said := _said_alone(body, key)) is not None:
-        return said
-    listed = splice.listed(body, key)
-    if isinstance(listed, splice.LeaveAlone):
-        return None
-    items = [_item(body[start:end]) for start, end in listed.items]
-    if all(item.role in ("system", "developer") for item in items):
-        return None
-    return _Talk(listed.fields, items, [start for start, _ in listed.items])
+def _message(written: memoryview) -> Message:
+    """What a message of a chat says. Raises msgspec.DecodeError or RecursionError if it can't be told."""
+    return _said(_WRITTEN.decode(written), written)
 
 
-def _said_alone(body: bytes, key: str) -> _Talk | None:
-    """A body whose input is a string: the person's words alone. None for others."""
-    fields = _OBJECT.decode(body)
-    if not bytes(fields.get(key, _NONE)).startswith(b'"'):
-        return None
-    start = _start(body, fields, key)
-    text = _STRING.decode(fields[key])
-    said = words.joined(client_words.by_block([text]))
-    spot = splice.Spot(0, len(bytes(fields[key])), splice.Form.APPENDED) if said and start else None
-    item = Item("user", _joined(_of_person([], said)), said=said, spot=spot, orders=client_words.is_side((), [text]))
-    return _Talk(fields, [item], [start])
+def _item(written: memoryview) -> Message:
+    """What an item of a response says, or the string that stands for the only one. Raises as `_message` does."""
+    item = _SAID.decode(written)
+    if not isinstance(item, str):
+        return _said(item, written)
+    return _of_user([_Part("text", item)], lambda _: splice.Spot(0, len(written), splice.Form.APPENDED))
 
 
-def _start(body: bytes, fields: Mapping[str, msgspec.Raw], wanted: str) -> int:
-    """Where the value of a key begins; 0 if a key is there twice, so that it is not clear."""
-    position = body.index(b"{") + 1
-    found = 0
-    for _ in fields:
-        key = _KEY.match(body, position)
-        value = b"" if key is None else bytes(fields[_STRING.decode(key[1])])
-        if key is None or not body.startswith(value, key.end()):
-            return 0
-        found = key.end() if _STRING.decode(key[1]) == wanted else found
-        position = key.end() + len(value)
-    return 0 if _KEY.match(body, position) else found
-
-
-def _item(written: bytes) -> Item:
-    """What a message or another item says. Raises msgspec.DecodeError or RecursionError if it can't be told."""
-    item = _WRITTEN.decode(written)
+def _said(item: _Written, written: memoryview) -> Message:
     texts = [part.own_text for part in item.parts]
     match item.role:
         case "user":
-            return _user(written, item.parts, texts)
+            return _of_user(item.parts, lambda own: _spot(bytes(written), item.parts, own))
         case "assistant":
-            return Item(item.role, _joined(_of_assistant(item, texts)), words.joined(texts))
+            return Message(item.role, turns.joined(_of_assistant(item, texts)), words.joined(texts), _asks(item))
         case "system" | "developer":
-            return Item(item.role, text=words.joined(texts))
+            return Message(item.role, place=projects.stated([words.joined(texts)]), instructs=client_words.is_side(texts, ()))
         case "tool" | "function":
-            return Item("tool", _joined([b"r" + (item.tool_call_id or item.name or "").encode()]))
+            return Message("tool", turns.joined([b"r" + (item.tool_call_id or item.name or "").encode()]))
     if item.type.endswith("_output"):
-        return Item("tool", _joined([b"r" + (item.call_id or "").encode()]))
+        return Message("tool", turns.joined([b"r" + (item.call_id or "").encode()]))
     if item.type in _OUT_OF_TALK:
-        return Item("")
+        return Message("")
     named = item.id if item.type in ("", "item_reference") else item.call_id or item.type
-    return Item("", _joined([f"t{named} {item.name}".encode()]))
+    asks = calls.asked(item.name, item.call_id or "", bytes(item.arguments)) if item.name else ""
+    return Message("", turns.joined([f"t{named} {item.name}".encode()]), asks=asks)
 
 
-def _user(written: bytes, parts: Sequence[_Part], texts: Sequence[str]) -> Item:
+def _of_user(parts: Sequence[_Part], spot: Callable[[Sequence[str]], splice.Spot | None]) -> Message:
+    """spot: where the message takes a block, by what of each part is the person's."""
+    texts = [part.own_text for part in parts]
     own = client_words.by_block(texts)
     said = words.joined(own)
-    return Item(
+    found = spot(own) if said else None
+    return Message(
         role="user",
-        identity=_joined(_of_person(parts, said)),
-        said=said,
-        spot=_spot(written, parts, own) if said else None,
-        orders=client_words.is_side((), texts),
+        identity=turns.joined(_of_person(parts, said)),
+        said=said if found else "",
+        spot=found,
+        given=turns.given(texts) if found else "",
         place=projects.stated(client_words.contexts(texts)),
+        instructs=client_words.is_side((), texts),
     )
 
 
@@ -251,6 +199,12 @@ def _of_assistant(item: _Written, texts: Iterable[str]) -> Iterator[bytes]:
         yield f"t {item.function_call.name}".encode()
 
 
+def _asks(item: _Written) -> str:
+    for call in item.tool_calls or []:
+        return calls.asked(call.function.name, call.id or "", bytes(call.function.arguments)) if call.function else call.id or ""
+    return calls.asked(item.function_call.name, "", bytes(item.function_call.arguments)) if item.function_call else ""
+
+
 def _of_person(parts: Iterable[_Part], said: str) -> Iterator[bytes]:
     for part in parts:
         yield from (b"s" + hashlib.sha256(raw).digest() for raw in part.media)
@@ -258,82 +212,27 @@ def _of_person(parts: Iterable[_Part], said: str) -> Iterator[bytes]:
         yield b"u" + said.encode()
 
 
-def _joined(parts: Iterable[bytes]) -> bytes:
-    return b"".join([len(part).to_bytes(8, "big") + part for part in parts])
+def _around(fields: Mapping[str, msgspec.Raw]) -> _Around:
+    instructions = [lenient(_STRING, fields.get("instructions"), "")]
+    previous = lenient(_STRING, fields.get("previous_response_id"), "")
+    named = lenient(_CONVERSATION, fields.get("conversation"), "")
+    conversation = named if isinstance(named, str) else named.id
+    probes = any(lenient(_INT, fields.get(name), 2) <= 1 for name in _LIMITS)
+    return _Around(
+        side=probes or client_words.is_side(instructions, ()),
+        kept=previous or conversation,
+        lasting=bool(conversation) and not previous,
+        place=projects.stated(instructions),
+    )
 
 
-def _kind(talk: _Talk, newest: int, headers: Mapping[str, str], instructions: Sequence[str]) -> Kind:
-    item = talk.items[newest]
-    probes = any(_lenient(_INT, talk.fields.get(name), 2) <= 1 for name in _LIMITS)
-    of_client = headers.get("x-openai-subagent", _SPAWNED) != _SPAWNED or "x-openai-memgen-request" in headers
-    if probes or of_client or item.orders or client_words.is_side(instructions, ()):
-        return Kind.SIDE
-    return Kind.HUMAN if item.said else Kind.STEP
+def _newest(messages: Sequence[Message]) -> int:
+    """The last message of the talk: what the client tells the model may trail the person's words, unless it is an order of its own."""
+    spoken = (index for index in reversed(range(len(messages))) if messages[index].identity or messages[index].instructs)
+    return next(spoken, len(messages) - 1)
 
 
-def _newest(items: Sequence[Item]) -> int:
-    """The last item of the talk: what the client tells the model may trail the person's words, unless it is an order of its own."""
-    return next((index for index in reversed(range(len(items))) if items[index].identity or items[index].orders), len(items) - 1)
-
-
-def _turns(talk: _Talk, principal: models.Principal, places: Sequence[tuple[str, str]], follows: str) -> tuple[list[Turn], str]:
-    """The person's messages that can take a block, and the prefix that ends with the last of them."""
-    chain = hashlib.sha256(follows.encode())
-    prefix = ""
-    turns = []
-    for index, item in enumerate(talk.items):
-        if not _answers_client(talk.items, index):
-            chain.update(item.identity)
-        if item.spot is not None:
-            prefix = chain.hexdigest()
-            spot = item.spot._replace(start=talk.starts[index] + item.spot.start, end=talk.starts[index] + item.spot.end)
-            keys = tuple(ledger_key(principal, where, prefix) for where in places)
-            turns.append(Turn(index, item.said, keys, spot, _reply(talk.items, index + 1)))
-    return turns, prefix
-
-
-def _answers_client(items: Sequence[Item], index: int) -> bool:
-    """Whether a message is an answer to what the client alone said: some show files so, in another place with every call."""
-    return index > 0 and items[index].role == "assistant" and items[index - 1].role == "user" and not items[index - 1].identity
-
-
-def _reply(items: Sequence[Item], following: int) -> str:
-    """All that the assistant said before it waited for a tool or the person."""
-    texts = []
-    for item in items[following:]:
-        if item.role in ("user", "tool"):
-            break
-        if item.role == "assistant" and item.text:
-            texts.append(item.text)
-    return "\n".join(texts)
-
-
-def _instructions(talk: _Talk) -> list[str]:
-    stated = _lenient(_STRING, talk.fields.get("instructions"), "")
-    return [stated, *(item.text for item in talk.items if item.role in ("system", "developer"))]
-
-
-def _project(items: Sequence[Item], instructions: Sequence[str]) -> str:
-    """The working directory of the newest context that the client gives, else of its instructions; never one in the person's words."""
-    return next((item.place for item in reversed(items) if item.place), "") or projects.stated(instructions)
-
-
-def _conversation(fields: Mapping[str, msgspec.Raw]) -> str:
-    named = _lenient(_CONVERSATION, fields.get("conversation"), "")
-    return named if isinstance(named, str) else named.id
-
-
-def _last_answer(items: Sequence[Item]) -> str:
-    return next((item.text for item in reversed(items) if item.role == "assistant" and item.text), "")
-
-
-def _day(now: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(now))
-
-
-def _lenient(decoder: msgspec.json.Decoder[_T], raw: msgspec.Raw | None, default: _T) -> _T:
-    """A field that others may spell in other ways: of no account then."""
-    try:
-        return decoder.decode(raw) if raw else default
-    except (msgspec.DecodeError, RecursionError):
-        return default
+DIALECTS = {
+    routes.Route.CHAT: turns.Dialect("messages", in_items=False, parse=_message, around=_around),
+    routes.Route.RESPONSES: turns.Dialect("input", in_items=True, parse=_item, around=_around),
+}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 
@@ -40,6 +41,7 @@ _OPENAI = frozenset(
     b" webhook_event_types".split()
 )
 _VERSION = re.compile(r"/v\d")
+_ABSOLUTE = re.compile(rb"https?://([^/?#]*+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def route(method: str, path: bytes) -> Route:
@@ -60,6 +62,26 @@ def vendor(path: bytes, headers: Mapping[str, str]) -> Vendor:
     if resource in _OPENAI:
         return Vendor.OPENAI
     return Vendor.ANTHROPIC if "anthropic-version" in headers or "x-api-key" in headers else Vendor.OPENAI
+
+
+class Asked(NamedTuple):
+    """A request target in origin form, and the authority that it named if it came in absolute form (RFC 9112 §3.2.2), else None."""
+
+    target: bytes
+    authority: bytes | None = None
+
+
+def asked(spelt: bytes) -> Asked:
+    """What a request line asks for, however it spells it. Clients that take BRB for their HTTP proxy write whole addresses."""
+    if spelt.startswith(b"/") or (absolute := _ABSOLUTE.fullmatch(spelt)) is None:
+        return Asked(spelt)
+    rest = absolute[2]
+    return Asked(rest if rest.startswith(b"/") else b"/" + rest, absolute[1].rpartition(b"@")[2])
+
+
+def repeats_version(asked: bytes) -> bool:
+    """Whether a request target begins as if the client's base URL ended with the `/v1` that its calls begin with."""
+    return asked == b"/v1/v1" or asked.startswith((b"/v1/v1/", b"/v1/v1?"))
 
 
 def target(base_url: str, asked: bytes) -> bytes:

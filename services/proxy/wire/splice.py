@@ -1,7 +1,8 @@
 """Text blocks put into a raw request body. Every byte outside of them stays as the client wrote it.
 
 Positions are found by scanning, never by searching or re-serialising: equal messages, escaped keys, odd number spellings and strings that
-look like JSON are no trouble. What has no clear meaning (a second `messages`, `role` or `content`) is left alone.
+look like JSON are no trouble. What has no clear meaning (a second `messages`, `role` or `content`) is left alone. Halves of surrogate pairs that
+stand alone (`\\ud800`), which some clients cut out of a text, are read as if another character of the same length stood there.
 """
 
 import re
@@ -16,6 +17,9 @@ _KEY = re.compile(rb"[\s,]*+(" + _STRING + rb")\s*+:\s*+", re.DOTALL)
 _SCALAR = re.compile(_STRING + rb"|[^\s,\[\]{}]++", re.DOTALL)
 _BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
 _GAP = re.compile(rb"[\s,]*+")
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_REPLACEMENT = rb"\ufffd"
 _QUOTE = ord('"')
 _DELIMITED = frozenset(b'"[{')
 
@@ -63,22 +67,35 @@ class Listed(NamedTuple):
 
 
 def listed(body: bytes, key: str) -> Listed | LeaveAlone:
-    """A body's values, and the places of the items of the list that it holds under a key."""
+    """A body's values, and the places of the items of the list that it holds under a key. A string is the only item of its list."""
     try:
-        fields = _OBJECT.decode(body)
-        lists = [span for name, span in _members(body, Span(_after_gap(body, 0), len(body)), fields) if name == key]
-        if len(lists) != 1:
-            return LeaveAlone(f"not exactly one list of {key}")
-        return Listed(fields, items(body, lists[0]))
+        return _listed(body, key)
     except (msgspec.DecodeError, RecursionError) as error:
-        return LeaveAlone(f"not an object with a list of {key}: {error}")
+        if (whole := mended(body)) == body:
+            return LeaveAlone(f"not an object with a list of {key}: {error}")
+    return listed(whole, key)
+
+
+def _listed(body: bytes, key: str) -> Listed | LeaveAlone:
+    fields = _OBJECT.decode(body)
+    values = [span for name, span in _members(body, Span(_after_gap(body, 0), len(body)), fields) if name == key]
+    if len(values) != 1:
+        return LeaveAlone(f"not exactly one list of {key}")
+    return Listed(fields, values if body[values[0].start] == _QUOTE else items(body, values[0]))
+
+
+def mended(body: bytes) -> bytes:
+    """JSON to be read in place of that which has lone surrogates: as long, with everything in the same place."""
+    if not _HALF.search(body):
+        return body
+    return _ESCAPE.sub(lambda escape: _REPLACEMENT if escape[1] else escape[0], body)
 
 
 def items(body: bytes, whole: Span) -> list[Span]:
     """Where each item of a list is. Raises msgspec.DecodeError or RecursionError if it is no list."""
     spans = []
     position = whole.start + 1
-    for item in _LIST.decode(body[whole.start : whole.end]):
+    for item in _LIST.decode(memoryview(body)[whole.start : whole.end]):
         start = position if body[position] in _DELIMITED else _after_gap(body, position)
         position = start + memoryview(item).nbytes
         spans.append(Span(start, position))
@@ -103,26 +120,31 @@ def spot(body: bytes, message: Span, behind: int = -1) -> Spot | LeaveAlone:
 
 def insert(body: bytes, blocks: Mapping[Spot, str]) -> bytes:
     """The body with one text at each spot (found in this very body)."""
-    parts: list[bytes] = []
+    return b"".join(parts(body, blocks))
+
+
+def parts(body: bytes, blocks: Mapping[Spot, str]) -> list[bytes | memoryview]:
+    """The same, not yet joined: what is the body's own is not copied."""
+    whole = memoryview(body)
+    found: list[bytes | memoryview] = []
     position = 0
     for place in sorted(blocks):
-        parts += [body[position : place.start], _with_text(body[place.start : place.end], place.form, blocks[place])]
+        found += [whole[position : place.start], *_with_text(whole[place.start : place.end], place.form, blocks[place])]
         position = place.end
-    parts.append(body[position:])
-    return b"".join(parts)
+    return [*found, whole[position:]]
 
 
-def _with_text(before: bytes, form: Form, text: str) -> bytes:
+def _with_text(before: memoryview, form: Form, text: str) -> tuple[bytes | memoryview, ...]:
     literal = msgspec.json.encode(text)
     match form:
         case Form.BLOCK:
-            return b',{"type":"text","text":' + literal + b"}"
+            return (b',{"type":"text","text":' + literal + b"}",)
         case Form.INPUT:
-            return b',{"type":"input_text","text":' + literal + b"}"
+            return (b',{"type":"input_text","text":' + literal + b"}",)
         case Form.WRAPPED:
-            return b'[{"type":"text","text":' + before + b'},{"type":"text","text":' + literal + b"}]"
+            return b'[{"type":"text","text":', before, b'},{"type":"text","text":' + literal + b"}]"
         case Form.APPENDED:
-            return before[:-1] + b"\\n\\n" + literal[1:]
+            return before[:-1], b"\\n\\n" + literal[1:]
 
 
 def _members(body: bytes, whole: Span, values: Mapping[str, msgspec.Raw]) -> Iterator[tuple[str, Span]]:
@@ -131,7 +153,7 @@ def _members(body: bytes, whole: Span, values: Mapping[str, msgspec.Raw]) -> Ite
     while key := _KEY.match(body, position):
         name = _NAME.decode(key[1])
         start = key.end()
-        position = _end(body, start, bytes(values[name]))
+        position = _end(body, start, memoryview(values[name]))
         yield name, Span(start, position)
 
 
@@ -139,13 +161,13 @@ def _after_gap(body: bytes, position: int) -> int:
     return _GAP.match(body, position).end()  # type: ignore[union-attr]  # matches the empty string
 
 
-def _end(body: bytes, start: int, expected: bytes) -> int:
+def _end(body: bytes, start: int, expected: memoryview) -> int:
     """Where the value at `start` ends. `expected`: what it most likely is; scanning is slow.
 
     Strings, lists and objects end by themselves: if one of them is a prefix of the text here, it is the value here. Numbers don't ("1", "12").
     """
     if body[start] in _DELIMITED and body.startswith(expected, start):
-        return start + len(expected)
+        return start + expected.nbytes
     value = _SCALAR.match(body, start)
     return value.end() if value else _end_of_container(body, start)
 

@@ -7,7 +7,7 @@ import brotli  # type: ignore[import-untyped]
 import msgspec
 import zstandard
 
-from services.proxy.wire.calls import NO_ANSWER, Answer, Usage, counts
+from services.proxy.wire.calls import NO_ANSWER, Answer, Usage, asked, counts
 
 MAX_DECODED_BYTES = 67_108_864
 
@@ -20,6 +20,8 @@ _COUNTED = Usage.__struct_fields__
 class _Block(msgspec.Struct):
     type: str = ""
     text: str | None = None
+    id: str | None = None
+    name: str | None = None
 
 
 class _Message(msgspec.Struct):
@@ -56,11 +58,14 @@ def answer(content_type: str, body: bytes) -> Answer:
     except (msgspec.DecodeError, RecursionError):
         return NO_ANSWER
     text = "\n".join(block.text for block in message.content if block.type == "text" and block.text)
-    return Answer(message.type == "message", text, message.stop_reason or "", message.id or "", Usage(**_usage(message.usage)))
+    return Answer(
+        message.type == "message", text, message.stop_reason or "", message.id or "", Usage(**_usage(message.usage)), _asks(message.content)
+    )
 
 
 def _streamed(body: bytes) -> Answer:
     texts: dict[int, list[str]] = {}
+    blocks: list[_Block] = []
     message_id = stop_reason = ""
     usage: dict[str, int] = {}
     stopped = failed = False
@@ -74,8 +79,9 @@ def _streamed(body: bytes) -> Answer:
             case "message_start" if event.message:
                 message_id = event.message.id or ""
                 usage |= _usage(event.message.usage)
-            case "content_block_start" if event.content_block and event.content_block.text:
-                texts.setdefault(event.index, []).append(event.content_block.text)
+            case "content_block_start" if event.content_block:
+                blocks.append(event.content_block)
+                texts.setdefault(event.index, []).append(event.content_block.text or "")
             case "content_block_delta" if event.delta and event.delta.text:
                 texts.setdefault(event.index, []).append(event.delta.text)
             case "message_delta":
@@ -85,8 +91,12 @@ def _streamed(body: bytes) -> Answer:
                 stopped = True
             case "error":
                 failed = True
-    text = "\n".join("".join(parts) for _, parts in sorted(texts.items()))
-    return Answer(stopped and not failed, text, stop_reason, message_id, Usage(**usage))
+    text = "\n".join(filter(None, ("".join(parts) for _, parts in sorted(texts.items()))))
+    return Answer(stopped and not failed, text, stop_reason, message_id, Usage(**usage), _asks(blocks))
+
+
+def _asks(blocks: Iterable[_Block]) -> str:
+    return next((asked(block.name, block.id) for block in blocks if block.name and block.id), "")
 
 
 def events(body: bytes) -> Iterator[tuple[bytes, bytes]]:

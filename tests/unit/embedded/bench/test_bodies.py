@@ -1,13 +1,14 @@
 """The bodies that the relay is measured with are those of a coding client deep in a session."""
 
 import itertools
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from services.core import models
 from services.embedded.bench import bodies
-from services.proxy.wire import anthropic, calls
+from services.proxy.wire import anthropic, calls, openai, routes
 
 MARKER = b',"cache_control":{"type":"ephemeral"}'
 
@@ -75,3 +76,13 @@ def test_a_body_carries_tools_results_and_a_system_prompt() -> None:
     assert kinds == {"text", "tool_use", "tool_result"}
     assert len(body["tools"]) == 24
     assert sum(len(block["text"]) for block in body["system"]) > 10_000
+
+
+@pytest.mark.parametrize(("spelt", "route"), [(bodies.chat, routes.Route.CHAT), (bodies.response, routes.Route.RESPONSES)])
+def test_a_call_of_the_other_vendor_says_the_same(spelt: Callable[[bytes], bytes], route: routes.Route) -> None:
+    for body in bodies.session(77_000, 3, stream=True):
+        same = anthropic.read(bodies.headers("one"), body, models.LOCAL, 0.0)
+        other = openai.read(route, bodies.headers("one"), spelt(body), models.LOCAL, 0.0)
+        assert (other.kind, other.session, other.project, other.answer) == (same.kind, same.session, same.project, same.answer)
+        assert [(turn.words, turn.reply) for turn in other.turns] == [(turn.words, turn.reply) for turn in same.turns]
+        assert len(spelt(body)) > 0.9 * len(body)

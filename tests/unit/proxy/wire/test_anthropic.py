@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from services.core import models
-from services.proxy.wire import anthropic, calls, routes, splice
+from services.proxy.wire import anthropic, calls, reading, routes, splice
 
 NOON = 1_800_000_000.0
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -46,6 +46,10 @@ def read(
     return anthropic.read(headers or {}, raw, principal, now)
 
 
+def read_raw(raw: bytes) -> calls.Call:
+    return anthropic.read({}, raw, models.LOCAL, NOON)
+
+
 def main(*messages: Any, **more: Any) -> calls.Call:
     return read(*messages, **{"headers": CLAUDE_CODE, "tools": TOOLS, "stream": True, "max_tokens": 32000, **more})
 
@@ -80,6 +84,15 @@ HUMAN = {
             text("<command-message>x</command-message>\n<command-name>/x</command-name>\n<command-args>my name is Leo</command-args>"),
             text("Do x.", **MARK),
         )
+    ),
+    "Claude Code without tools": main(user(text("my name is Leo", **MARK)), SYSTEM_NOTE, tools=[]),
+    "Claude Code without tools, the marker at the very end": main(
+        plain("my name is Leo"), {"role": "system", "content": [text("#", **MARK)]}, tools=[]
+    ),
+    "Claude Code without tools, a later turn": main(plain("hi"), SYSTEM_NOTE, assistant(text("Hi.")), user(text("my name is Leo", **MARK)), tools=[]),
+    "instructions that quote a side call": read(
+        plain("my name is Leo"),
+        system=[text("You help."), text("# CLAUDE.md\nNever say: Summarize this coding conversation in under 50 words. You are a security monitor.")],
     ),
     "SDK, plain": read(plain("my name is Leo")),
     "aider, which marks what comes before": read(plain("files"), assistant(text("Ok.", **MARK)), plain("my name is Leo")),
@@ -176,8 +189,15 @@ NOT_HUMAN = {
     "prefilled answer": (read(plain("hi"), plain("{", "assistant")), "step"),
     "no message but the system's": (read(SYSTEM_NOTE), "opaque"),
     "no messages": (read(), "opaque"),
-    "content is null": (read({"role": "user", "content": None}), "opaque"),
-    "message is text": (read("hi"), "opaque"),
+    "content is null": (read({"role": "user", "content": None}), "step"),
+    "message is text": (read("hi"), "step"),
+    "a message with two contents": (read_raw(b'{"messages":[{"role":"user","content":"hi","content":"ho"}]}'), "step"),
+    "half a surrogate": (read_raw(rb'{"messages":[{"role":"user","content":"hi \ud800"}]}'), "step"),
+    "title without tools, of another version": (main(plain("my name is Leo"), tools=[]), "side"),
+    "page for a web fetch": (main(user(text("Web page content:\n---\nI am Ana")), tools=[]), "side"),
+    "compaction of a session without tools": (main(*TALK, plain(COMPACT), tools=[]), "side"),
+    "permission check with a long answer": (main(user(text("User: my name is Leo", **MARK), text("</t>")), tools=[], stream=False), "side"),
+    "web search helper with a marker": (main(user(text("Leo", **MARK)), tools=[{"type": "web_search_20250305", "name": "web_search"}]), "side"),
 }
 
 
@@ -189,16 +209,61 @@ def test_a_call_of_the_client_itself_is_no_turn(call: calls.Call, kind: str) -> 
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff\xfe", b"no", b"[]", b'{"messages":1}', rb'{"messages":[{"role":"user","content":"\ud800"}]}', b"[" * 99_999]
+    "body", [b"", b"\xff\xfe", b"no", b"[]", b'{"messages":1}', rb'{"messages":[{"role":"user","content":"\ud800"}],}', b"[" * 99_999]
 )
 def test_what_cannot_be_read_is_opaque(body: bytes) -> None:
-    """headroom PR#3134: a lone surrogate in a tool result became a 500."""
     assert anthropic.read({}, body, models.LOCAL, NOON) == calls.Call(calls.Kind.OPAQUE, models.LOCAL, NOON)
 
 
-def test_a_new_turn_that_takes_no_block_is_opaque() -> None:
-    raw = b'{"messages":[{"role":"user","role":"user","content":"hi"}]}'
-    assert anthropic.read({}, raw, models.LOCAL, NOON).kind is calls.Kind.OPAQUE
+ODD = {
+    "half a surrogate in a tool's result": rb'{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a \udc00 b"}]}',
+    "half a surrogate in what the person says": rb'{"role":"user","content":"\ud83d."}',
+    "half a surrogate in an answer": rb'{"role":"assistant","content":[{"type":"text","text":"\ud83d."}]}',
+    "no content": b'{"role":"user","content":null}',
+    "content of another shape": b'{"role":"user","content":{"text":"hi"}}',
+    "two contents": b'{"role":"user","content":"a","content":"b"}',
+    "two roles": b'{"role":"user","role":"user","content":"b"}',
+    "no message": b"[7]",
+    "not UTF-8": b'{"role":"user","content":"\xff"}',
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("spelling", [{"separators": (",", ":")}, {"indent": 1}])
+def test_a_message_that_cannot_be_read_costs_itself_alone(odd: bytes, spelling: dict[str, Any]) -> None:
+    """headroom PR#3134: half a surrogate in a tool's result became a 500. The blocks of the turns around it must not vanish from the cache."""
+    hole = "HOLE"
+    raws = [
+        json.dumps({"system": "s", "messages": [plain("one"), hole, assistant(text("first")), *more]}, **spelling).encode().replace(b'"HOLE"', odd)
+        for more in ([], [plain("two")], [plain("two"), assistant(text("second")), plain("three")])
+    ]
+    step, asked, later = (read_raw(raw) for raw in raws)
+    reader = reading.Reader()
+    assert [reader.read(routes.Route.MESSAGES, {}, raw, models.LOCAL, NOON) for raw in raws] == [step, asked, later]
+    assert [call.kind for call in (step, asked, later)] == ["step", "human", "human"]
+    assert [turn.words for turn in later.turns] == ["one", "two", "three"]
+    assert step.turns[0].keys == read(plain("one")).turns[0].keys
+    assert [turn.keys for turn in later.old_turns] == [turn.keys for turn in asked.turns]
+    without = json.dumps({"system": "s", "messages": [plain("one"), hole, assistant(text("first")), plain("two")]}, **spelling).encode()
+    changed = splice.insert(raws[1], {turn.spot: f"block {number}" for number, turn in enumerate(asked.turns)})
+    expected = json.loads(without)
+    for place, number in ((0, 0), (3, 1)):
+        expected["messages"][place]["content"] = [text(expected["messages"][place]["content"]), text(f"block {number}")]
+    assert changed.count(odd) == 1
+    assert json.loads(changed.replace(odd, b'"HOLE"')) == expected
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_a_newest_message_that_cannot_be_read_is_no_turn_and_leaves_the_others_theirs(odd: bytes) -> None:
+    call = read_raw(b'{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"first"},' + odd + b"]}")
+    assert call.kind is calls.Kind.STEP
+    assert [turn.words for turn in call.turns] == ["one"]
+    assert call.turns[0].keys == read(plain("one")).turns[0].keys
+
+
+def test_messages_that_cannot_be_read_tell_conversations_apart() -> None:
+    one, other = (read_raw(b'{"messages":[{"role":"user","content":%b},{"role":"user","content":"hi"}]}' % odd) for odd in (b"null", b"7"))
+    assert not set(one.turns[0].keys) & set(other.turns[0].keys)
 
 
 # One conversation in the spellings that it takes from call to call.
@@ -338,6 +403,60 @@ def test_earlier_turns_and_the_last_answer_are_at_hand() -> None:
     assert call.answer == "a\nb"
 
 
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([plain("one"), plain("two")], "one\ntwo"),
+        ([plain("hi"), assistant(text("hello")), plain("one"), SYSTEM_NOTE, user(REMINDER), plain("two")], "one\ntwo"),
+        ([plain("hi"), assistant(tool_use("t1")), user(result("t1")), plain("two")], "two"),
+        ([plain("hi"), assistant(text("hello")), plain("[Request interrupted by user]"), plain("two")], "two"),
+        ([plain("hi"), assistant(text("")), plain("two")], "two"),
+        ([plain("hi"), 7, plain("two")], "two"),
+        ([plain("hi"), plain("one"), assistant(text("hello"))], ""),
+    ],
+)
+def test_what_a_person_says_is_all_since_the_last_answer(messages: list[Any], words: str) -> None:
+    assert read(*messages).words == words
+
+
+def test_messages_of_a_person_in_a_row_are_turns_of_their_own_in_the_ledger() -> None:
+    call = read(plain("hi"), assistant(text("hello")), plain("one"), plain("two"))
+    assert [turn.words for turn in call.turns] == ["hi", "one", "two"]
+    assert call.turns[1].keys == read(plain("hi"), assistant(text("hello")), plain("one")).turns[-1].keys
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        (assistant(text("Hi."), tool_use("t1")), "Hi."),
+        (assistant(tool_use("t1"), tool_use("t2")), "Read t1"),
+        (assistant({"type": "thinking", "thinking": "hm"}, text(" \n"), tool_use("t1", input={"path": "written anew"})), "Read t1"),
+        (assistant({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}), "web_search s1"),
+        (assistant(text("")), ""),
+    ],
+)
+def test_a_reply_without_text_is_told_by_its_tool(reply: Any, named: str) -> None:
+    assert main(plain("hi"), SYSTEM_NOTE, reply, user(result("t1", **MARK))).turns[0].reply == named
+
+
+OURS = "<brb-memories>\nx\n</brb-memories>"
+
+
+def test_a_turn_that_holds_a_block_of_ours_says_so() -> None:
+    for content in ([text("hi"), text(OURS)], f"hi\n\n{OURS}"):
+        turn = read({"role": "user", "content": content}).turns[0]
+        assert (turn.words, OURS in turn.given) == ("hi", True)
+    assert read(plain("hi <b>")).turns[0].given == ""
+
+
+def test_files_that_are_shown_in_another_place_each_time_change_no_keys() -> None:
+    """aider puts the contents of files before the newest message, with an answer in the assistant's name."""
+    files = [plain("I have *added these files to the chat* so you can go ahead and edit them.\n\na.py"), assistant(text("Ok."))]
+    first = read(*files, plain("one"))
+    second = read(plain("one"), assistant(text("first")), *files, plain("two"))
+    assert second.turns[0].keys == first.turns[0].keys
+
+
 def test_blocks_go_behind_the_persons_last_block_before_trailing_system_messages() -> None:
     """OmniRoute#9436: system messages were hoisted. inflexa PR#508: a fifth marker was added."""
     body = json.dumps({"messages": [user(REMINDER, text("hi", **MARK)), SYSTEM_NOTE], "system": [text("first", **MARK)], "tools": TOOLS}).encode()
@@ -410,7 +529,7 @@ def test_subagents_are_recalled_for_if_that_is_wanted_and_never_learnt_from() ->
         anthropic.read(headers, raw, models.LOCAL, NOON, subagents=wanted) for headers in (CLAUDE_CODE, of_agent) for wanted in (False, True)
     ]
     assert [(call.kind, call.learns) for call in calls_made] == [("human", True), ("human", True), ("side", False), ("human", False)]
-    readers = [anthropic.Reader(subagents=wanted).read(of_agent, raw, models.LOCAL, NOON) for wanted in (False, True)]
+    readers = [reading.Reader(subagents=wanted).read(routes.Route.MESSAGES, of_agent, raw, models.LOCAL, NOON) for wanted in (False, True)]
     assert readers == calls_made[2:]
 
 
@@ -443,6 +562,6 @@ def test_known_messages_that_stand_elsewhere_in_a_body_are_not_taken_for_its_own
     other = (decoy + spelt([plain("another conversation " * 20), plain("x", "assistant"), plain("more")]) + "}").encode()
     before, behind = '{"model":"x","pad":"', '","messages":'
     first = (before + "p" * (len(decoy) - len(before) - len(behind)) + behind + spelt(known) + "}").encode()
-    reader = anthropic.Reader()
-    reader.read({}, first, models.LOCAL, NOON)
-    assert reader.read({}, other, models.LOCAL, NOON) == anthropic.read({}, other, models.LOCAL, NOON)
+    reader = reading.Reader()
+    reader.read(routes.Route.MESSAGES, {}, first, models.LOCAL, NOON)
+    assert reader.read(routes.Route.MESSAGES, {}, other, models.LOCAL, NOON) == anthropic.read({}, other, models.LOCAL, NOON)

@@ -66,3 +66,15 @@ def test_duplicates_and_unknown_headers_reach_the_client() -> None:
 def test_a_body_is_there_if_it_is_announced(raw: list[tuple[bytes, bytes]], announced: bool, length: int | None) -> None:
     assert headers.announces_body(raw) is announced
     assert headers.content_length(raw) == length
+
+
+@pytest.mark.parametrize(
+    ("raw", "named"),
+    [
+        ([(b"a", b"1"), (b"HOST", b"x"), (b"b", b"2")], [(b"a", b"1"), (b"HOST", b"h:1"), (b"b", b"2")]),
+        ([(b"a", b"1")], [(b"Host", b"h:1"), (b"a", b"1")]),
+        ([(b"host", b"x"), (b"host", b"y")], [(b"host", b"h:1"), (b"host", b"h:1")]),  # two are still two
+    ],
+)
+def test_a_host_is_put_in_place_of_the_named_one(raw: list[headers.Header], named: list[headers.Header]) -> None:
+    assert headers.with_host(raw, b"h:1") == named

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.core import models
-from services.proxy.wire import anthropic, known, splice
+from services.proxy.wire import anthropic, known, openai, reading, routes, splice
 
 NOON = 1_800_000_000.0
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -30,12 +30,16 @@ def parse(written: memoryview) -> Said:
     return Said(msgspec.json.decode(written, type=dict[str, str])["m"])
 
 
+def unreadable(written: memoryview) -> Said:
+    return Said(f"unreadable: {bytes(written)!r}")
+
+
 def body(*texts: str, spelling: dict[str, Any] = COMPACT, **more: Any) -> bytes:
     return json.dumps({"model": "x", "list": [{"m": text} for text in texts], **more}, **spelling).encode()
 
 
 def read(raw: bytes, found: known.Found[Said, str], how: Callable[[memoryview], Said] = parse) -> known.Talk[Said]:
-    talk = known.talk(raw, "list", how, found)
+    talk = known.talk(raw, "list", how, unreadable, found)
     assert isinstance(talk, known.Talk)
     return talk
 
@@ -128,21 +132,22 @@ def test_a_body_that_looks_like_a_known_one_is_read_as_by_who_knows_nothing(raw:
 
 
 def outcome(raw: bytes, found: known.Found[Said, str]) -> Any:
-    try:
-        talk = known.talk(raw, "list", parse, found)
-    except msgspec.DecodeError:
-        return None
+    talk = known.talk(raw, "list", parse, unreadable, found)
     return None if isinstance(talk, splice.LeaveAlone) else (talk.fields, talk.messages, talk.starts, talk.end)
+
+
+def parsed(written: memoryview) -> Said:
+    try:
+        return parse(written)
+    except msgspec.DecodeError:
+        return unreadable(written)
 
 
 def in_full(raw: bytes) -> Any:
     listed = splice.listed(raw, "list")
-    try:
-        messages = [parse(memoryview(raw)[start:end]) for start, end in listed.items] if isinstance(listed, splice.Listed) else []
-    except msgspec.DecodeError:
-        return None
     if isinstance(listed, splice.LeaveAlone):
         return None
+    messages = [parsed(memoryview(raw)[start:end]) for start, end in listed.items]
     fields = {name: value for name, value in listed.fields.items() if name != "list"}
     return fields, messages, [span.start for span in listed.items], listed.items[-1].end if listed.items else 0
 
@@ -273,6 +278,7 @@ calls_in_a_row = st.lists(
         {
             "edit": edits,
             "odd": st.sampled_from([[]] * 8 + [["odd"], [{"role": "user"}]]),
+            "half": st.sampled_from([False] * 5 + [True]),
             "model": st.sampled_from(["m", "m", "n", "another"]),
             "session": st.sampled_from(["s-1", "s-1", "s-2", ""]),
             "principal": st.sampled_from([models.LOCAL, models.LOCAL, ANA]),
@@ -287,12 +293,86 @@ calls_in_a_row = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(messages, min_size=1, max_size=6), surroundings, calls_in_a_row)
 def test_a_call_of_a_known_conversation_reads_as_if_nothing_were_known(listed: list[Any], around: dict[str, Any], row: list[dict[str, Any]]) -> None:
-    reader = anthropic.Reader()
+    reader = reading.Reader()
     for call in row:
         listed, around = edited(listed, around, call["edit"])
         raw = json.dumps({"model": call["model"], "messages": listed + call["odd"], **around}, **call["spelling"]).encode()
+        raw = raw.replace(b"name is", rb"\ud800", 1) if call["half"] else raw
         headers = {"x-claude-code-session-id": call["session"]}
-        assert reader.read(headers, raw, call["principal"], NOON) == anthropic.read(headers, raw, call["principal"], NOON)
+        assert reader.read(routes.Route.MESSAGES, headers, raw, call["principal"], NOON) == anthropic.read(headers, raw, call["principal"], NOON)
+
+
+# The same of OpenAI's clients.
+parts = st.builds(lambda text: {"type": "input_text", "text": text}, said)
+items = st.one_of(
+    st.builds(lambda content: {"role": "user", "content": content}, said | st.lists(parts, max_size=3)),
+    st.builds(lambda content: {"role": "assistant", "content": content}, said),
+    st.builds(lambda name: {"role": "assistant", "content": None, "tool_calls": [{"id": name, "function": {"name": "f"}}]}, st.sampled_from("ab")),
+    st.builds(lambda name: {"role": "tool", "tool_call_id": name, "content": "x"}, st.sampled_from("ab")),
+    st.builds(lambda role, content: {"role": role, "content": content}, st.sampled_from(["system", "developer"]), said | st.just("<cwd>/x</cwd>")),
+    st.builds(lambda content: {"type": "message", "role": "user", "content": content}, st.lists(parts, min_size=1, max_size=3)),
+    st.builds(lambda name: {"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"}, st.sampled_from("ab")),
+    st.builds(lambda name: {"type": "function_call_output", "call_id": name, "output": [{"type": "input_text", "text": "x"}]}, st.sampled_from("ab")),
+    st.sampled_from([{"type": "reasoning", "id": "r"}, {"type": "item_reference", "id": "i"}, {"role": "user"}, {"role": "user", "content": 7}, 7]),
+)
+around_items = st.fixed_dictionaries(
+    {},
+    optional={
+        "instructions": st.sampled_from(["Working directory: /blog", "You are a title generator.", "Be brief."]),
+        "previous_response_id": st.sampled_from(["resp_1", "resp_2"]),
+        "conversation": st.sampled_from(["conv_1", {"id": "conv_2"}]),
+        "max_tokens": st.sampled_from([1, 50]),
+    },
+)
+openai_edits = st.one_of(
+    st.tuples(st.just("append"), st.lists(items, min_size=1, max_size=3)),
+    st.tuples(st.just("cut"), st.integers(1, 4)),
+    st.tuples(st.just("replace"), st.tuples(st.integers(0, 9), items)),
+    st.tuples(st.just("respell"), st.integers(0, 9)),
+    st.tuples(st.just("around"), around_items),
+)
+openai_calls = st.lists(
+    st.fixed_dictionaries(
+        {
+            "edit": openai_edits,
+            "session": st.sampled_from(["s-1", "s-1", "s-2", ""]),
+            "principal": st.sampled_from([models.LOCAL, models.LOCAL, ANA]),
+            "spelling": st.sampled_from([COMPACT, COMPACT, {}]),
+            "route": st.sampled_from([routes.Route.CHAT, routes.Route.RESPONSES, routes.Route.RESPONSES]),
+            "alone": st.sampled_from([False] * 9 + [True]),
+        }
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(items, min_size=1, max_size=6), around_items, openai_calls)
+def test_a_call_of_a_known_openai_conversation_reads_as_if_nothing_were_known(
+    listed: list[Any], around: dict[str, Any], row: list[dict[str, Any]]
+) -> None:
+    reader = reading.Reader()
+    for call in row:
+        listed, around = edited(listed, around, call["edit"])
+        given = "my name is Leo" if call["alone"] else listed
+        key = "messages" if call["route"] is routes.Route.CHAT else "input"
+        raw = json.dumps({"model": "m", key: given, "tools": [{"input": [{"role": "user"}]}], **around}, **call["spelling"]).encode()
+        headers = {"session_id": call["session"]}
+        known_to = reader.read(call["route"], headers, raw, call["principal"], NOON)
+        assert known_to == openai.read(call["route"], headers, raw, call["principal"], NOON)
+
+
+@pytest.mark.parametrize(("route", "key"), [(routes.Route.CHAT, "messages"), (routes.Route.RESPONSES, "input")])
+def test_all_of_an_openai_conversation_but_its_end_is_known_to_the_next_call(route: routes.Route, key: str) -> None:
+    listed = [{"role": ("user", "assistant")[number % 2], "content": f"text {number}"} for number in range(41)]
+    bodies = [json.dumps({"model": "m", key: listed[:length], "store": False}, **COMPACT).encode() for length in (39, 41)]
+    reader = reading.Reader()
+    reader.read(route, {}, bodies[0], models.LOCAL, NOON)
+    assert reader.memory.find((models.LOCAL.team, models.LOCAL.user, openai.DIALECTS[route]), bodies[1], key).repeats == 38
+    call = reader.read(route, {}, bodies[1], models.LOCAL, NOON)
+    assert call == openai.read(route, {}, bodies[1], models.LOCAL, NOON)
+    assert len(call.turns) == 21
 
 
 @settings(max_examples=200, deadline=None)
@@ -317,11 +397,11 @@ def test_threads_share_a_reader() -> None:
     histories = [[{"role": "user" if index % 2 else "assistant", "content": f"{name} {index}"} for index in range(60)] for name in "abc"]
     bodies = [json.dumps({"messages": history[:length]}, **COMPACT).encode() for length in range(2, 60, 3) for history in histories]
     expected = {raw: anthropic.read({}, raw, models.LOCAL, NOON) for raw in bodies}
-    reader = anthropic.Reader()
+    reader = reading.Reader()
     wrong: list[bytes] = []
 
     def work(order: list[bytes]) -> None:
-        wrong.extend(raw for raw in order if reader.read({}, raw, models.LOCAL, NOON) != expected[raw])
+        wrong.extend(raw for raw in order if reader.read(routes.Route.MESSAGES, {}, raw, models.LOCAL, NOON) != expected[raw])
 
     threads = [threading.Thread(target=work, args=(bodies[start:] + bodies[:start],)) for start in range(0, len(bodies), 7)]
     for thread in threads:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.core import block, models
-from services.proxy.wire import calls, openai, routes, splice
+from services.proxy.wire import calls, openai, reading, routes, splice
 
 CHAT, RESPONSES = routes.Route.CHAT, routes.Route.RESPONSES
 NOON = 1_800_000_000.0
@@ -108,6 +108,14 @@ HUMAN = {
         say(f'### Task:\nRespond to the user query using the provided context\n<context>\n<source id="1">x</source>\n</context>\n\n{LEO}')
     ),
     "chat, aider": chat(say("I have *added these files to the chat* so you can go ahead and edit them.\n\na.py"), say("Ok.", "assistant"), say(LEO)),
+    "chat, aider, its rules behind": chat(
+        say(f"{LEO}\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery *SEARCH/REPLACE block* must use this format:\n1. x")
+    ),
+    "chat, aider, fenced": chat(say(f"{LEO}\n\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block")),
+    "chat, aider, other formats": chat(
+        say(f"{LEO}\n\n# File editing rules:\n\nReturn edits similar to unified diffs that `diff -U0` would produce.")
+    ),
+    "chat, aider, whole files": chat(say(f"{LEO}\n\nTo suggest changes to a file you MUST return the entire content of the updated file.\nYou")),
     "response, a string": respond(LEO),
     "response, a message": respond([say(LEO)]),
     "response, a typed message": respond([say(LEO, type="message")]),
@@ -132,6 +140,8 @@ HUMAN = {
         [parts(typed(f"# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\n{LEO}\n"))]
     ),
     "response, Codex after an interruption": respond([say("hi"), say("<turn_aborted>\nstopped\n</turn_aborted>"), say(LEO)]),
+    "response, half a surrogate elsewhere": read(RESPONSES, b'{"input":"my name is Leo","instructions":"\\ud800"}'),
+    "response, another key twice": read(RESPONSES, b'{"input":"my name is Leo","model":"x","model":"y"}'),
     "response, only a limit that is allowed": respond(LEO, max_output_tokens=16),
 }
 
@@ -214,25 +224,23 @@ NOT_HUMAN = {
     "not JSON": (read(CHAT, b"hello"), "opaque"),
     "nothing": (read(RESPONSES, b""), "opaque"),
     "cut off": (read(CHAT, b'{"messages":[{"role":"user","content":"my na'), "opaque"),
-    "not UTF-8": (read(CHAT, b'{"messages":[{"role":"user","content":"\xff"}]}'), "opaque"),
-    "a lone surrogate": (read(CHAT, b'{"messages":[{"role":"user","content":"a\\ud800"}]}'), "opaque"),
-    "a lone surrogate in a tool's result": (read(CHAT, b'{"messages":[{"role":"tool","content":"\\ud800"},{"role":"user"}]}'), "opaque"),
-    "a lone surrogate in the input": (read(RESPONSES, b'{"input":"a\\ud800"}'), "opaque"),
-    "a lone surrogate elsewhere": (read(RESPONSES, b'{"input":"a","instructions":"\\ud800"}'), "opaque"),
+    "not UTF-8": (read(CHAT, b'{"messages":[{"role":"user","content":"\xff"}]}'), "step"),
+    "a lone surrogate": (read(CHAT, b'{"messages":[{"role":"user","content":"a\\ud800"}]}'), "step"),
+    "a lone surrogate in a tool's result": (read(CHAT, b'{"messages":[{"role":"tool","content":"\\ud800"},{"role":"user"}]}'), "step"),
+    "a lone surrogate in the input": (read(RESPONSES, b'{"input":"a\\ud800"}'), "step"),
     "two lists": (read(CHAT, b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}'), "opaque"),
     "two inputs": (read(RESPONSES, b'{"input":"a","input":"b"}'), "opaque"),
     "two inputs, the first longer": (read(RESPONSES, b'{"input":"abc","input":"a"}'), "opaque"),
     "two equal inputs": (read(RESPONSES, b'{"input":"a","input":"a"}'), "opaque"),
     "two inputs, one escaped": (read(RESPONSES, b'{"\\u0069nput":"a","input":"b"}'), "opaque"),
     "an input and a list": (read(RESPONSES, b'{"input":"a","input":[{"role":"user","content":"b"}]}'), "opaque"),
-    "another key twice": (read(RESPONSES, b'{"input":"a","model":"x","model":"y"}'), "opaque"),
-    "two contents": (read(CHAT, b'{"messages":[{"role":"user","content":"a","content":"b"}]}'), "opaque"),
+    "two contents": (read(CHAT, b'{"messages":[{"role":"user","content":"a","content":"b"}]}'), "step"),
     "two contents after an earlier turn": (
         read(CHAT, b'{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x"},{"role":"user","content":"b","content":"c"}]}'),
-        "opaque",
+        "step",
     ),
-    "two roles": (read(RESPONSES, b'{"input":[{"role":"system","role":"user","content":"b"}]}'), "opaque"),
-    "a content of another shape": (chat({"role": "user", "content": {"text": "hi"}}), "opaque"),
+    "two roles": (read(RESPONSES, b'{"input":[{"role":"system","role":"user","content":"b"}]}'), "step"),
+    "a content of another shape": (chat({"role": "user", "content": {"text": "hi"}}), "step"),
     "deeply nested": (read(CHAT, b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "opaque"),
     "the other API's body": (read(RESPONSES, {"messages": [say("hi")]}), "opaque"),
 }  # fmt: skip
@@ -251,6 +259,8 @@ def test_what_is_no_persons_turn_takes_none(call: calls.Call, kind: str) -> None
     [
         "### Task:\nWrite a parser for me.",
         "Generate a title for my blog post.",
+        "# File editing rules:\nare in the handbook",
+        "what do you make of\n\n# *SEARCH/REPLACE block* rules of aider?",
         "What is <environment_context>…</environment_context> in Codex?",
         "Why do you say [read_file] Result: x?",
         "I wrote <skill>a</skill> and more",
@@ -545,6 +555,77 @@ def test_nothing_comes_between_a_tool_call_and_its_results() -> None:
     assert changed(CHAT, {"messages": messages})["messages"] == [say("read a and b\n\nblock 0"), *messages[1:]]
     items = [say("x"), REASONING, call_item("1"), call_item("2"), output_item("1"), output_item("2")]
     assert changed(RESPONSES, {"input": items})["input"] == [say("x\n\nblock 0"), *items[1:]]
+
+
+ODD_ITEMS = {
+    "half a surrogate in a tool's result": rb'{"type":"function_call_output","call_id":"call_1","output":"a \udc00 b"}',
+    "half a surrogate in what the person says": rb'{"role":"user","content":"\ud83d."}',
+    "half a surrogate in an answer": rb'{"role":"assistant","content":"\ud83d."}',
+    "content of another shape": b'{"role":"user","content":{"text":"hi"}}',
+    "two contents": b'{"role":"user","content":"a","content":"b"}',
+    "no message": b"7",
+}
+
+
+@pytest.mark.parametrize("odd", ODD_ITEMS.values(), ids=ODD_ITEMS)
+@pytest.mark.parametrize(("route", "key"), [(CHAT, "messages"), (RESPONSES, "input")])
+def test_a_message_that_cannot_be_read_costs_itself_alone(route: routes.Route, key: str, odd: bytes) -> None:
+    listed: list[Any] = [say("one"), "HOLE", say("first", "assistant")]
+    raws = [
+        json.dumps({"model": "m", key: listed + more}).encode().replace(b'"HOLE"', odd)
+        for more in ([], [say("two")], [say("two"), say("second", "assistant"), say("three")])
+    ]
+    step, asked, later = (read(route, raw) for raw in raws)
+    reader = reading.Reader()
+    assert [reader.read(route, {}, raw, models.LOCAL, NOON) for raw in raws] == [step, asked, later]
+    assert [call.kind for call in (step, asked, later)] == ["step", "human", "human"]
+    assert [turn.words for turn in later.turns] == ["one", "two", "three"]
+    assert step.turns[0].keys == chat(say("one")).turns[0].keys
+    assert [turn.keys for turn in later.old_turns] == [turn.keys for turn in asked.turns]
+    changed = splice.insert(raws[1], {turn.spot: "block" for turn in asked.turns})
+    assert changed.count(odd) == 1
+    expected = {"model": "m", key: [say("one\n\nblock"), "HOLE", listed[2], say("two\n\nblock")]}
+    assert json.loads(changed.replace(odd, b'"HOLE"')) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (chat(say("one"), say("two")), "one\ntwo"),
+        (chat(say("hi"), say("hello", "assistant"), say("one"), say("Be brief.", "system"), parts(IMAGE), say("two")), "one\ntwo"),
+        (chat(say("hi"), asks_tool(), tool(), say("two")), "two"),
+        (respond([say("hi"), call_item(), output_item(), say("one"), say("two")]), "one\ntwo"),
+        (respond([say("hi"), REASONING, output("hello"), parts(typed(CONTEXT)), say("one"), parts(typed("two"))]), "one\ntwo"),
+        (respond([say("one"), {"type": "item_reference", "id": "msg_1"}, say("two")]), "two"),
+        (respond([say("one"), say("two")], previous_response_id="resp_1"), "one\ntwo"),
+        (respond("two"), "two"),
+        (chat(say("one"), say("hello", "assistant")), ""),
+    ],
+)
+def test_what_a_person_says_is_all_since_the_last_answer(call: calls.Call, words: str) -> None:
+    assert call.words == words
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (chat(say("hi"), asks_tool(said="Hi."), tool()), "Hi."),
+        (chat(say("hi"), asks_tool(), tool()), "read call_1"),
+        (chat(say("hi"), asks_tool("", said=" "), tool()), 'read {"path":"a"}'),
+        (chat(say("hi"), {"role": "assistant", "function_call": {"name": "f", "arguments": '{"b": 1, "a": 2}'}}), 'f {"a":2,"b":1}'),
+        (chat(say("hi"), {"role": "assistant", "function_call": {"name": "f", "arguments": "no JSON "}}), "f no JSON"),
+        (respond([say("hi"), REASONING, call_item("1"), call_item("2"), output_item("1"), output_item("2")]), "read 1"),
+        (respond([say("hi"), call_item("1"), output("Let me look."), output_item("1"), output("then")]), "Let me look."),
+    ],
+)
+def test_a_reply_without_text_is_told_by_its_tool(call: calls.Call, named: str) -> None:
+    assert call.turns[0].reply == named
+
+
+def test_a_turn_that_holds_a_block_of_ours_says_so() -> None:
+    for call in (chat(say(f"{LEO}\n\n{BLOCK}")), respond(f"{LEO}\n\n{BLOCK}"), respond([parts(typed(LEO), typed(BLOCK))])):
+        assert (call.turns[0].words, BLOCK in call.turns[0].given) == (LEO, True)
+    assert chat(say(LEO)).turns[0].given == ""
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=20)

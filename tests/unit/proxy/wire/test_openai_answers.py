@@ -39,7 +39,7 @@ CHUNKS = [
     chunk(delta(0, "tool_calls")),
     chunk(usage=USAGE),
 ]
-ANSWER = calls.Answer(True, "Café 中\n\nok", "tool_calls", "chatcmpl-1", calls.Usage(7, 31, 900, 3))
+ANSWER = calls.Answer(True, "Café 中\n\nok", "tool_calls", "chatcmpl-1", calls.Usage(7, 31, 900, 3), "read call_1")
 
 
 def sse(events: list[Any], newline: str = "\n") -> bytes:
@@ -276,6 +276,63 @@ def test_a_response_that_is_not_at_its_end_is_not_complete_but_has_its_name(stat
     """One in the background is fetched later, and continued by its name."""
     said = openai_answers.answer(RESPONSES, JSON, json.dumps({**response(), "status": status}).encode())
     assert (said.complete, said.message_id) == (False, "resp_1")
+
+
+@pytest.mark.parametrize("status", ["queued", "in_progress"])
+def test_a_response_that_is_worked_on_in_the_background_has_taken_the_persons_words(status: str) -> None:
+    """Its text is fetched by another call, which says nothing of the conversation. A stream of it may be left and taken up again."""
+    accepted = response(status, background=True, output=[], usage=None)
+    for said in (
+        openai_answers.answer(RESPONSES, JSON, json.dumps(accepted).encode()),
+        openai_answers.answer(RESPONSES, STREAM, named([{"type": "response.created", "response": accepted}, piece("Caf")])),
+    ):
+        assert (said.complete, said.message_id, said.stop_reason) == (True, "resp_1", status)
+    for status_of_others in ("failed", "cancelled"):
+        body = json.dumps(response(status_of_others, background=True)).encode()
+        assert not openai_answers.answer(RESPONSES, JSON, body).complete
+    assert not openai_answers.answer(RESPONSES, STREAM, named([{"type": "response.created", "response": accepted}, ERROR_EVENT])).complete
+
+
+# tools
+
+
+def called(name: str | None = "read", call_id: str | None = "call_9", arguments: str | None = '{"b": 1, "a": "é"}', **more: Any) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}, **more}
+
+
+def asked_for(**said: Any) -> str:
+    return openai_answers.answer(CHAT, JSON, completion({"index": 0, "message": {"content": None, **said}, "finish_reason": "tool_calls"})).asks
+
+
+def test_the_first_tool_that_an_answer_calls_is_read_streamed_or_not() -> None:
+    assert asked_for(tool_calls=[called(), called("write", "call_10")]) == "read call_9"
+    assert asked_for(tool_calls=[called(call_id=None)]) == 'read {"a":"é","b":1}'
+    assert asked_for(function_call={"name": "read", "arguments": '{"a":"é","b":1}'}) == 'read {"a":"é","b":1}'
+    assert asked_for(tool_calls=7, function_call="x") == asked_for(tool_calls=[]) == ""
+    for call_id, asks in (("call_9", "read call_9"), ("", 'read {"a":"é","b":1}'), (None, 'read {"a":"é","b":1}')):
+        pieces = [
+            called(call_id=call_id, arguments="", index=0),
+            called(None, None, '{"b": 1,', index=0),
+            called("write", "call_10", "{}", index=1),
+            called(None, None, ' "a": "é"}', index=0),
+        ]
+        chunks = [chunk(delta(tool_calls=[piece])) for piece in pieces]
+        assert openai_answers.answer(CHAT, STREAM, sse([*chunks, chunk(delta(0, "tool_calls")), "[DONE]"])).asks == asks
+
+
+def test_the_first_tool_that_a_response_calls_is_read_streamed_or_not() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_9", "name": "read", "arguments": "{}", "status": "completed"}
+    whole = response(output=[{"type": "reasoning", "id": "rs_1"}, item, {**item, "call_id": "call_10"}])
+    ending = {"type": "response.completed", "response": whole}
+    assert openai_answers.answer(RESPONSES, JSON, json.dumps(whole).encode()).asks == "read call_9"
+    assert openai_answers.answer(RESPONSES, STREAM, named([ending])).asks == "read call_9"
+    forgetful = [{"type": "response.output_item.done", "output_index": 1, "item": item}, {**ending, "response": response(output=[])}]
+    assert openai_answers.answer(RESPONSES, STREAM, named(forgetful)).asks == "read call_9"
+
+
+def test_an_answer_is_told_by_its_text_and_if_it_has_none_by_the_tool_that_it_calls() -> None:
+    assert calls.Answer(text="Hi.", asks="read call_9").reply == "Hi."
+    assert calls.Answer(text=" \n", asks="read call_9").reply == "read call_9"
 
 
 def test_a_response_cut_at_any_byte_before_its_last_event_is_not_complete() -> None:

@@ -144,3 +144,40 @@ def test_only_posted_conversations_are_read(method: str, path: bytes, route: str
 )
 def test_a_base_url_is_written_with_or_without_its_version(base_url: str, asked: bytes, expected: bytes) -> None:
     assert routes.target(base_url, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("spelt", "target", "authority"),
+    [
+        (b"/v1/messages", b"/v1/messages", None),
+        (b"/v1/messages?to=http://host/x", b"/v1/messages?to=http://host/x", None),
+        (b"//host/v1/messages", b"//host/v1/messages", None),
+        (b"*", b"*", None),
+        (b"http://host/v1/messages?beta=true", b"/v1/messages?beta=true", b"host"),
+        (b"HTTPS://Host:8443/v1/a%2Fb", b"/v1/a%2Fb", b"Host:8443"),
+        (b"http://leo:p@ss@host/v1", b"/v1", b"host"),
+        (b"http://[::1]:3000/v1", b"/v1", b"[::1]:3000"),
+        (b"http://host", b"/", b"host"),
+        (b"http://host?x=1", b"/?x=1", b"host"),
+        (b"http:///v1", b"/v1", b""),
+        (b"ftp://host/v1", b"ftp://host/v1", None),
+    ],
+)
+def test_a_target_is_read_in_any_form(spelt: bytes, target: bytes, authority: bytes | None) -> None:
+    assert routes.asked(spelt) == (target, authority)
+
+
+@pytest.mark.parametrize(
+    ("target", "repeats"),
+    [
+        (b"/v1/v1/messages", True),
+        (b"/v1/v1", True),
+        (b"/v1/v1?x", True),
+        (b"/v1/messages", False),
+        (b"/v1/v1x", False),
+        (b"/v1", False),
+        (b"/v1/x/v1/", False),
+    ],
+)
+def test_a_version_that_stands_twice_is_noticed(target: bytes, repeats: bool) -> None:
+    assert routes.repeats_version(target) is repeats

@@ -1,4 +1,5 @@
 import json
+import re
 
 import msgspec
 import pytest
@@ -118,8 +119,8 @@ def test_odd_spellings_and_repeated_keys_stay_as_they_are(body: bytes, changed: 
         b'{"messages":{}}',
         b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}',
         b'{"messages":[{"role":"user","content":"a"}]} trailing',
-        rb'{"messages":[{"role":"user","content":"\ud800"}]}',
         b'{"messages":[{"role":"user","content":"a"}],"x":NaN}',
+        rb'{"messages":[{"role":"user","content":"\ud800"}],"x":NaN}',
         b"[" * 100_000,
         b'{"messages":' + b"[" * 100_000,
     ],
@@ -152,3 +153,38 @@ def test_an_overridden_value_does_not_shift_the_place(extra: bytes) -> None:
     body = b"{" + extra + b'"messages":[{"role":"user","content":"hi"}]}'
     spot = spots(body)[0]
     assert body[spot.start : spot.end] == b'"hi"'
+
+
+HALVES = st.sampled_from(
+    [r"\ud800", r"\uDBFF", r"\udc00", r"\uDfFf", r"\ud83d\ude00", r"\\ud800", r"\\\ud800", r"\ud83d\ud83d\ude00", r"\n", "u", r"\""]
+)
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@given(st.lists(HALVES, min_size=1, max_size=6), st.lists(HALVES, max_size=3))
+def test_halves_of_surrogates_move_nothing(first: list[str], other: list[str]) -> None:
+    """headroom PR#3134: Claude Code sends some. Python's reader takes them, with all that is around them in its place."""
+    raw = ('{"a":"' + "".join(other) + '","messages":[{"role":"user","content":"' + "".join(first) + '"},{"role":"user","content":"x"}]}').encode()
+    changed = splice.insert(raw, {splice.Spot(span.start, span.end, splice.Form.WRAPPED): "m" for span in _contents(raw)})
+    expected = json.loads(raw)
+    for message in expected["messages"]:
+        message["content"] = [{"type": "text", "text": message["content"]}, {"type": "text", "text": "m"}]
+    assert json.loads(changed) == expected
+    whole = splice.mended(raw)
+    assert len(whole) == len(raw)
+    assert msgspec.json.decode(whole) == json.loads(_LONE.sub("\ufffd", json.dumps(json.loads(raw), ensure_ascii=False)))
+
+
+def _contents(raw: bytes) -> list[splice.Span]:
+    listed = splice.listed(raw, "messages")
+    assert isinstance(listed, splice.Listed)
+    return [splice.Span(start + len('{"role":"user","content":'), end - 1) for start, end in listed.items]
+
+
+def test_a_string_is_the_only_item_of_its_list() -> None:
+    raw = b'{"x":1,"x":2,"input": "say \\" it" ,"y":"input"}'
+    listed = splice.listed(raw, "input")
+    assert isinstance(listed, splice.Listed)
+    assert [raw[start:end] for start, end in listed.items] == [b'"say \\" it"']
+    assert isinstance(splice.listed(b'{"input":"a","input":"a"}', "input"), splice.LeaveAlone)

@@ -41,7 +41,7 @@ EVENTS = [
     },
     {"type": "message_stop"},
 ]
-ANSWER = calls.Answer(True, "Café 中\n\nok\norphan", "tool_use", "msg_1", calls.Usage(7, 31, 900, 3))
+ANSWER = calls.Answer(True, "Café 中\n\nok\norphan", "tool_use", "msg_1", calls.Usage(7, 31, 900, 3), "Read toolu_1")
 ERROR = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
@@ -92,12 +92,12 @@ def test_a_message_that_was_not_streamed_is_read() -> None:
         "id": "msg_2",
         "type": "message",
         "role": "assistant",
-        "content": [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "t"}, {"type": "text", "text": "b"}],
+        "content": [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "t", "name": "Read"}, {"type": "text", "text": "b"}],
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": None},
     }
     answer = read("application/json", "", [json.dumps(message).encode()])
-    assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, 0, 0))
+    assert answer == calls.Answer(True, "a\nb", "end_turn", "msg_2", calls.Usage(5, 6, 0, 0), "Read t")
 
 
 @pytest.mark.parametrize("odd", [5.0, "9", -1, None, True, [], {}])
