@@ -1,7 +1,8 @@
 """uvicorn's HTTP protocol with a side door: calls that belong to the upstream go to the relay as they were spelt, all others to the ASGI app.
 
 ASGI lower-cases names, loses a bare `?` and the reason phrase, and costs a task, an event and a dictionary for each piece of an answer (ADR 10).
-What is used of uvicorn's protocol beyond asyncio's interface: `cycle` (who answers now), `pipeline` and `flow`, and its parser callbacks.
+What is used of uvicorn's protocol beyond asyncio's interface: `cycle` (who answers now) and the `transport` of its own, `pipeline`, `flow`, and its
+parser callbacks.
 """
 
 import asyncio
@@ -9,26 +10,49 @@ import contextlib
 import functools
 import select
 import signal
+import socket
 import threading
 from collections.abc import Iterator
+from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
 import httptools
+import structlog
 import uvicorn
 from litestar.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from services.proxy.relay import Exchange, Relay
-from services.proxy.upstream import LONGEST_HEAD_BYTES
-from services.proxy.wire import routes
+from services.proxy.exchange import Exchange
+from services.proxy.relay import Relay
+from services.proxy.upstream import LONGEST_HEAD_BYTES, RESET
+from services.proxy.wire import headers, refusals, routes
 from services.proxy.wire.headers import Header
+
+log = structlog.get_logger(__name__)
 
 _KEEP_ALIVE_SECONDS = 75
 _LOOK_SECONDS = 0.5
 _LEFT = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
-_TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_NOT_HTTP = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_LINGER_SECONDS = 5.0
+_LINGER_BYTES = 67_108_864  # twice what is taken for a message
+_VERSIONS = ("1.0", "1.1")
+_NOT_HTTP = refusals.last_answer(
+    HTTPStatus.BAD_REQUEST, "This is no request that BRB understands. It serves HTTP/1.1 without TLS: http://, not https://."
+)
+_WRONG_VERSION = refusals.last_answer(HTTPStatus.BAD_REQUEST, "BRB serves HTTP/1.1 and HTTP/1.0, and no other version of HTTP.")
+_FRAGMENT = refusals.last_answer(HTTPStatus.BAD_REQUEST, "A fragment (#) is no part of what a request asks for: leave it off the address.")
+_TOO_LONG = refusals.last_answer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too long.")
+_MISTAKE = refusals.last_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "BRB made a mistake: see its log.")
+
+
+class _Refused(Exception):
+    """A request that can't be taken. answer: what the client is told."""
+
+    def __init__(self, answer: bytes) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int) -> uvicorn.Config:
@@ -89,6 +113,8 @@ class Front(HttpToolsProtocol):
         self._head_bytes = 0
         self._resuming = False
         self._watch: asyncio.TimerHandle | None = None
+        self._lingering: asyncio.TimerHandle | None = None
+        self._lingered_bytes = 0
 
     @property
     def _exchange(self) -> Exchange | None:
@@ -97,10 +123,16 @@ class Front(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
+        if self._lingering is not None:
+            self._linger(len(data))
+            return
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._stay(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserCallbackError as error:
+            self._reject(_told(error))
             return
         except httptools.HttpParserError:
             self._reject(_NOT_HTTP)
@@ -109,6 +141,8 @@ class Front(HttpToolsProtocol):
             self._head_bytes += len(data)
             if self._head_bytes > LONGEST_HEAD_BYTES:
                 self._reject(_TOO_LONG)
+            elif self.url and data.endswith(b"\n") and self.parser.get_http_version() == "0.0":
+                self._reject(_WRONG_VERSION)  # a line without a version is a whole request of HTTP/0.9: nothing would follow
 
     def _stay(self, rest: bytes) -> None:
         """Go on with a request that asked for another protocol as if it had not (RFC 9110 §7.8). The parser takes what follows for that protocol:
@@ -124,6 +158,8 @@ class Front(HttpToolsProtocol):
 
     def _reject(self, answer: bytes) -> None:
         """What comes from the client can't be read any further. A good request before it is still answered."""
+        if self._lingering is not None:
+            return  # it is behind the last request
         answering = self.answering
         if answering is not None and answering.is_whole:
             answering.keep_alive = False
@@ -133,7 +169,7 @@ class Front(HttpToolsProtocol):
         self._leave()
         if not self.transport.is_closing():
             self.transport.write(b"" if answering is not None and answering.began_answer else answer)
-            self.transport.close()
+            self.close()
 
     def on_message_begin(self) -> None:
         if not self._resuming:
@@ -155,11 +191,23 @@ class Front(HttpToolsProtocol):
         if self._resuming:
             return
         self._in_head = False
+        if self._lingering is not None:
+            return  # it came with what was answered last
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            raise _Refused(_WRONG_VERSION)
+        if b"#" in self.url:
+            raise _Refused(_FRAGMENT)
+        self.url, authority = routes.asked(self.url)
+        if authority is not None:
+            self._spelt = headers.with_host(self._spelt, authority)
+            self.headers[:] = headers.with_host(self.headers, authority)
         method = self.parser.get_method()
         if not routes.relayed(method.decode(), self.url.partition(b"?")[0]):
             super().on_headers_complete()
+            # what closes the connection behind its answer has to close it as the relay does
+            self.cycle.transport = SimpleNamespace(write=self.transport.write, is_closing=self.transport.is_closing, close=self.close)  # type: ignore[assignment]
             return
-        version = self.parser.get_http_version()
         exchange = Exchange(
             self._relay,
             self,
@@ -184,7 +232,7 @@ class Front(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
 
     def _start(self, exchange: Exchange) -> None:
-        if not self.transport.is_closing():
+        if not self.transport.is_closing() and self._lingering is None:
             exchange.start()
 
     def on_body(self, body: bytes) -> None:
@@ -201,7 +249,32 @@ class Front(HttpToolsProtocol):
         else:
             super().on_message_complete()
 
+    def close(self) -> None:
+        """Behind the last answer: half, until the client has read it. What it still sends would take its answer from it (RFC 9112 §9.6)."""
+        if self._lingering is None and not self.transport.is_closing():
+            self.pipeline.clear()
+            self.transport.write_eof()
+            self._lingering = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+            self.take_upload()
+
+    def abort(self) -> None:
+        """Break off. Whoever waits for the end of the connection for the end of its answer can tell the one from the other."""
+        if not self.transport.is_closing():
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            self.transport.abort()
+
+    def _linger(self, count: int) -> None:
+        self._lingered_bytes += count
+        if self._lingered_bytes > _LINGER_BYTES:
+            self.transport.close()
+
+    def shutdown(self) -> None:
+        if self._lingering is None:
+            super().shutdown()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._lingering is not None:
+            self._lingering.cancel()
         self._leave()
         if self._exchange is not None:
             self.cycle = None  # type: ignore[assignment]  # uvicorn's own cycles are told through it
@@ -240,3 +313,14 @@ class Front(HttpToolsProtocol):
     def _leave(self) -> None:
         if self.answering is not None:
             self.answering.client_left()
+
+
+def _told(error: httptools.HttpParserCallbackError) -> bytes:
+    """What the client is told of that which was raised while its request was read."""
+    cause = error.__context__
+    if isinstance(cause, _Refused):
+        return cause.answer
+    if isinstance(cause, httptools.HttpParserInvalidURLError):
+        return _NOT_HTTP
+    log.error("request_failed", exc_info=cause or error)
+    return _MISTAKE

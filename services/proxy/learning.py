@@ -22,11 +22,11 @@ def learn_turn(call: calls.Call, answer: calls.Answer, redact: Redact) -> messag
 
     Texts are redacted before they are cut to size: half a secret would pass for something else. Blocking: long words take their time.
     """
-    turn = call.new_turn
-    if turn is None or not call.learns or not answer.complete:
+    if call.new_turn is None or not call.learns or not answer.complete:
         return None
-    earlier = [old.words[: 2 * MAX_CONTEXT_CHARS] for old in call.old_turns[-MAX_CONTEXT_TURNS:]]
-    words, *context, said = redact([turn.words[:_READ_CHARS], *earlier, call.answer[-2 * MAX_ANSWER_CHARS :]])
+    before = call.old_turns[: len(call.old_turns) - call.begun]
+    earlier = [old.words[: 2 * MAX_CONTEXT_CHARS] for old in before[-MAX_CONTEXT_TURNS:]]
+    words, *context, said = redact([call.words[:_READ_CHARS], *earlier, call.answer[-2 * MAX_ANSWER_CHARS :]])
     return messages.Job.of(
         messages.Task.LEARN_TURN,
         messages.LearnTurn(

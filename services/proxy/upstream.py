@@ -4,11 +4,14 @@ The parser is llhttp (`httptools`), the one that reads the client's side. An ans
 """
 
 import asyncio
+import contextlib
 import os
 import select
 import socket
 import ssl
 import struct
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
@@ -19,6 +22,8 @@ import structlog
 log = structlog.get_logger(__name__)
 
 Header = tuple[bytes, bytes]
+Part = bytes | memoryview
+_Found = list[aiohappyeyeballs.AddrInfoType]
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 30.0
@@ -26,13 +31,19 @@ IDLE_SECONDS = 30.0
 _SECOND_FAMILY_SECONDS = 0.25  # RFC 8305: how long a slow address keeps the next one waiting
 _PORTS = {"http": 80, "https": 443}
 _MOST_IDLE = 100
-_RESET = struct.pack("ii", 1, 0)
+_MOST_AT_ONCE_BYTES = 262_144  # of a body: TLS makes copies of what it is given, and holds up all streams meanwhile
+RESET = struct.pack("ii", 1, 0)
+"""What SO_LINGER is set to so that an abort is a reset, and can't be taken for an end."""
 LONGEST_HEAD_BYTES = 262_144
 """Of the headers of a request or an answer, and what one reading adds to them: real ones have some kilobytes."""
 
 
 class Broken(Exception):
     """The upstream can't be reached, or its connection ended before its answer did. The text says why, for people."""
+
+
+class Unheard(Broken):
+    """A connection that was kept has ended without a byte of an answer: most likely the upstream closed it before it read the request."""
 
 
 class Taker(Protocol):
@@ -71,6 +82,7 @@ class Upstream:
         self._tls = parts.scheme == "https"
         self._context: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
+        self._lookup: asyncio.Future[_Found] | None = None
 
     def idle(self) -> "Connection | None":
         """A connection that is open and free, the most recently used first."""
@@ -88,7 +100,7 @@ class Upstream:
                 return await self._connected()
         except TimeoutError:
             raise Broken(f"no connection within {CONNECT_SECONDS:.0f} s") from None
-        except socket.gaierror:
+        except (socket.gaierror, UnicodeError):
             raise Broken("its name can't be resolved") from None
         except ssl.SSLCertVerificationError as error:
             raise Broken(f"its certificate is not trusted: {error.verify_message}") from None
@@ -99,7 +111,7 @@ class Upstream:
 
     async def _connected(self) -> "Connection":
         loop = asyncio.get_running_loop()
-        found = _literal(self.host, self.port) or await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        found = _literal(self.host, self.port) or await self._addresses()
         connected = await aiohappyeyeballs.start_connection(found, happy_eyeballs_delay=_SECOND_FAMILY_SECONDS, loop=loop)
         if self._tls and self._context is None:
             self._context = ssl.create_default_context()
@@ -113,6 +125,13 @@ class Upstream:
             connected.close()
             raise
         return connection
+
+    async def _addresses(self) -> _Found:
+        """Looked up in a thread of its own, once for all that wait: one name that can't be looked up must hold up nobody who asks for another."""
+        if self._lookup is None or self._lookup.done():
+            self._lookup = asyncio.get_running_loop().create_future()
+            threading.Thread(target=_look_up, args=(self._lookup, self.host, self.port), name=f"lookup {self.host}", daemon=True).start()
+        return await asyncio.shield(self._lookup)
 
     def keep(self, connection: "Connection") -> None:
         """Take a free connection back."""
@@ -142,8 +161,10 @@ class Connection(asyncio.Protocol):
         self._taker: Taker | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._sent_all = self._bodiless = self._began = self._delimited = self._over = False
-        self._paused = False
+        self._kept = self._heard = self._ended = False
+        self._paused = self._full = False
         self._head_bytes = 0
+        self._unsent: Iterator[Sequence[Part]] | None = None
 
     # for whoever holds it
 
@@ -156,21 +177,35 @@ class Connection(asyncio.Protocol):
         waiting.register(self._socket, select.POLLIN)
         return not waiting.poll(0)
 
-    def ask(self, taker: Taker, head: bytes, body: bytes | None, *, bodiless: bool) -> None:
-        """Send a request. body: the whole of it; None if it comes by `send`. bodiless: answers to this method have no body (HEAD)."""
+    def ask(self, taker: Taker, head: bytes, body: Sequence[Part] | None, *, bodiless: bool) -> None:
+        """Send a request. body: the whole of it, in parts; None if it comes by `send`. bodiless: answers to this method have no body (HEAD)."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
         self._taker = taker
         self._parser = httptools.HttpResponseParser(self)
         self._bodiless = bodiless
-        self._sent_all = body is not None
-        self._began = self._over = False
+        self._sent_all = False
+        self._heard = self._began = self._over = False
         self._head_bytes = 0
         self._new_message()
-        self.send(head, body or b"")
+        if body is None:
+            self.send(head)
+        else:
+            self._unsent = _batches(body)
+            self.send(head, *next(self._unsent))
+            self._send_on()
 
-    def send(self, *pieces: bytes) -> None:
+    def _send_on(self) -> None:
+        """Send of a body that is there whole what the other side takes now."""
+        while self._unsent is not None and not self._full:
+            if (batch := next(self._unsent, None)) is not None:
+                self.send(*batch)
+            else:
+                self._unsent = None
+                self._sent_all = True
+
+    def send(self, *pieces: Part) -> None:
         """In one call of the system if it can be."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.writelines(pieces)
@@ -195,9 +230,9 @@ class Connection(asyncio.Protocol):
         self._upstream.drop(self)
         if self._transport is not None and not self._transport.is_closing():
             if self._taker is not None:
-                self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             self._transport.abort()
-        self._taker = None
+        self._taker = self._unsent = None
 
     # asyncio's side
 
@@ -205,25 +240,32 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # what a stream protocol gets
         self._socket = transport.get_extra_info("socket").fileno()
 
+    def eof_received(self) -> None:
+        """The other side has said all it wanted to. Over TLS it has said so itself: an end of the connection alone anybody may cause."""
+        self._ended = True
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._upstream.drop(self)
         if self._expiry is not None:
             self._expiry.cancel()
         taker, self._taker = self._taker, None
+        self._unsent = None
         if taker is None:
             return
-        if self._began and not self._delimited and exc is None:
+        if self._began and not self._delimited and self._ended:
             taker.ended()
         elif self._began:
             taker.broke(Broken("it broke off in the middle of its answer"))
         else:
-            taker.broke(Broken("it closed the connection without an answer"))
+            kind = Unheard if self._kept and not self._heard else Broken
+            taker.broke(kind("it closed the connection without an answer"))
 
     def data_received(self, data: bytes) -> None:
         if self._parser is None or self._over:
             self.abort()  # nobody asked for this
             return
         taker = self._taker
+        self._heard = True
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as error:
@@ -249,11 +291,14 @@ class Connection(asyncio.Protocol):
             taker.broke(Broken(why))
 
     def pause_writing(self) -> None:
+        self._full = True
         if self._taker is not None:
             self._taker.upload_held()
 
     def resume_writing(self) -> None:
-        if self._taker is not None:
+        self._full = False
+        self._send_on()
+        if self._taker is not None and not self._full:
             self._taker.upload_goes_on()
 
     # the parser's side
@@ -312,6 +357,7 @@ class Connection(asyncio.Protocol):
         taker, self._taker = self._taker, None
         if reusable and self._transport is not None and not self._transport.is_closing():
             self.resume()
+            self._kept = True
             self._expiry = self._loop.call_later(IDLE_SECONDS, self.abort)
             self._upstream.keep(self)
         else:
@@ -323,9 +369,37 @@ class Connection(asyncio.Protocol):
 _LENGTHS = (b"content-length", b"transfer-encoding")
 
 
-def _literal(host: str, port: int) -> list[tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]]:
+def _batches(body: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    """The parts of a body: all of a small one at once, of a large one so much that nobody waits for it."""
+    if sum(map(len, body)) <= _MOST_AT_ONCE_BYTES:
+        yield body
+        return
+    for part in body:
+        view = memoryview(part)
+        for start in range(0, len(view), _MOST_AT_ONCE_BYTES):
+            yield [view[start : start + _MOST_AT_ONCE_BYTES]]
+
+
+def _literal(host: str, port: int) -> _Found:
     """The address that is written out; it must not wait for those that are looked up. Empty if it is a name."""
     try:
         return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))
     except socket.gaierror:
         return []
+
+
+def _look_up(answer: "asyncio.Future[_Found]", host: str, port: int) -> None:
+    """In a thread."""
+    try:
+        found: _Found | Exception = list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError) as error:
+        found = error
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        answer.get_loop().call_soon_threadsafe(_answered, answer, found)
+
+
+def _answered(answer: "asyncio.Future[_Found]", found: _Found | Exception) -> None:
+    if isinstance(found, Exception):
+        answer.set_exception(found)
+    else:
+        answer.set_result(found)

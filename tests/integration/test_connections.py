@@ -1,5 +1,6 @@
 """What connections carry beside single calls: pipelines, garbage, other protocols asked for, what one call leaves behind for the next."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -141,3 +142,44 @@ def test_a_mistake_at_the_end_of_an_answer_leaves_no_client_waiting(place: Betwe
                 wire.send(raw.reply(b"fine"))
                 assert wait_for(lambda: client.gone(0.05))
     place.works()
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        (b"GET /v1/models\r\n", b"HTTP/1.0"),
+        (b"GET /healthz\r\n", b"HTTP/1.0"),
+        (b"GET /v1/models\r\n\r\n", b"HTTP/1.0"),
+        (b"GET /v1/models HTTP/0.9\r\n\r\n", b"HTTP/1.0"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", b"HTTP/1.1"),
+        (b"GET /v1/models HTTP/2.0\r\nhost: 127.0.0.1\r\n\r\n", b"HTTP/1.0"),
+        (b"GET /healthz HTTP/2.0\r\nhost: 127.0.0.1\r\n\r\n", b"HTTP/1.0"),
+        (b"GET /v1/models HTTP/3\r\nhost: 127.0.0.1\r\n\r\n", b"HTTP/1.1"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500), b"without TLS"),
+        (b"CONNECT api.vendor.example:443 HTTP/1.1\r\nhost: api.vendor.example:443\r\n\r\n", b"HTTP/1.1"),
+        (raw.call(b"/v1/models#part", method=b"GET"), b"fragment"),
+        (raw.call(b"/v1/models?a=b#part", body=BODY), b"fragment"),
+        (raw.call(b"/healthz#part", method=b"GET"), b"fragment"),
+        (raw.call(b"http://127.0.0.1/v1/models#part", method=b"GET"), b"fragment"),
+    ],
+)
+def test_what_is_no_request_of_this_protocol_gets_a_400_that_says_so(place: Between, said: bytes, word: bytes) -> None:
+    with raw.connect(place.base) as client:
+        client.send(said)
+        got = client.answer()
+        assert (got.head.status, got.head.all(b"connection"), got.head.all(b"content-type")) == (400, [b"close"], [b"application/json"])
+        assert word in json.loads(got.body)["error"]["message"].encode()
+        assert client.gone(1.0)
+    place.works()  # and this is the first call that the upstream sees
+
+
+def test_the_first_line_of_a_request_may_come_in_any_parts(place: Between) -> None:
+    request = raw.call(b"/v1/models", method=b"GET")
+    for cut in range(1, request.index(b"\r\n") + 3):
+        with raw.connect(place.base) as client:
+            client.send(request[:cut])
+            client.send(request[cut:])
+            with place.taken() as wire:
+                assert wire.request().head.start == b"GET /v1/models HTTP/1.1"
+                wire.send(raw.reply(b"heard"))
+            assert client.answer().body == b"heard"

@@ -3,11 +3,13 @@
 import contextlib
 import http.client
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from services.core import config
+from tests.support import raw
 from tests.support import upstream as up
 from tests.support.interceptors import Keeping
 from tests.support.relaying import relaying
@@ -73,3 +75,37 @@ def test_the_clients_probes_are_answered_at_once(connection: http.client.HTTPCon
 def test_the_relay_serves_whatever_host_a_client_names(connection: http.client.HTTPConnection) -> None:
     assert status(connection, "GET", "/v1/models", "gateway.internal") == 299
     assert status(connection, "GET", "/memories", "gateway.internal") == 403
+
+
+@pytest.mark.parametrize(
+    "address", ["http://localhost", "HTTP://127.0.0.1:80", "https://who:pw@localhost", "http://[::1]:3000", "http://api.vendor.example"]
+)
+@pytest.mark.parametrize("path", ["/v1/files/a%2Fb?x=http://y", "/v1?x"])
+def test_a_target_in_absolute_form_is_the_path_in_it(connection: http.client.HTTPConnection, upstream: up.Upstream, address: str, path: str) -> None:
+    """Whoever takes BRB for an HTTP proxy writes whole addresses (RFC 9112 §3.2.2)."""
+    assert status(connection, "GET", address + path) == 299
+    assert upstream.last.target == path.encode()
+    assert upstream.last.all(b"host") == [urlsplit(upstream.url).netloc.encode()]
+
+
+def test_of_two_hosts_the_one_in_the_target_counts(connection: http.client.HTTPConnection) -> None:
+    assert status(connection, "GET", "http://localhost/memories", "evil.example") == 200
+    assert status(connection, "GET", "http://evil.example/memories", "localhost") == 403
+
+
+def test_a_host_in_the_target_is_enough(connection: http.client.HTTPConnection) -> None:
+    with raw.connect(f"http://{connection.host}:{connection.port}") as client:
+        client.send(b"GET http://localhost/healthz HTTP/1.0\r\n\r\n")
+        assert client.head().status == 200
+
+
+@pytest.mark.parametrize("named", ["", "/", "/v1", "/v1/"])
+def test_the_url_of_an_upstream_may_end_with_the_version(upstream: up.Upstream, tmp_path: Path, named: str) -> None:
+    settings = config.Settings(anthropic_url=upstream.url + named, openai_url=upstream.url + named, data_dir=tmp_path)
+    with (
+        relaying(settings, Keeping()) as url,
+        contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=up.DEADLINE_SECONDS)) as made,
+    ):
+        for path in ("/v1/messages", "/v1/chat/completions"):
+            assert status(made, "POST", path) == 299
+            assert upstream.last.target == path.encode()

@@ -432,6 +432,86 @@ def test_a_kept_connection_on_which_the_upstream_takes_its_leave_is_not_used_aga
                 wire.send(raw.reply(b"too late", b"408 Request Timeout", [(b"connection", b"close")]))
 
 
+def kept(place: Between, client: raw.Wire) -> raw.Wire:
+    """The upstream's side of a connection that has been used."""
+    client.send(raw.call(b"/v1/models", method=b"GET"))
+    wire = place.upstream.take()
+    wire.request()
+    wire.send(raw.reply(b"first"))
+    assert client.answer().body == b"first"
+    return wire
+
+
+@pytest.mark.parametrize("ending", [raw.Wire.close, raw.Wire.abort, raw.Wire.half_close])
+@pytest.mark.parametrize("method", [b"GET", b"HEAD", b"DELETE", b"OPTIONS"])
+def test_a_call_that_may_be_repeated_does_not_notice_that_a_kept_connection_ended(
+    place: Between, method: bytes, ending: Callable[[raw.Wire], None]
+) -> None:
+    """The upstream closes a connection while the request is on its way (RFC 9112 §9.3.1)."""
+    request = raw.call(b"/v1/files/f-1", method=method)
+    with raw.connect(place.base) as client:
+        place.upstream.keep(kept(place, client))
+        client.send(request)
+        with place.upstream.take() as wire:
+            asked = wire.request()
+            ending(wire)
+            with place.taken() as another:
+                assert another.request() == asked
+                another.send(raw.reply(b"" if method == b"HEAD" else b"found"))
+        assert client.answer(method.decode()).head.status == 200
+    place.works()
+
+
+def test_a_call_is_repeated_only_once(place: Between) -> None:
+    with raw.connect(place.base) as client:
+        place.upstream.keep(kept(place, client))
+        client.send(raw.call(b"/v1/models", method=b"GET"))
+        for _ in range(2):
+            with place.upstream.take() as wire:
+                wire.request()
+        assert client.answer().head.status == 502
+        assert place.upstream.unasked(0.1)
+    place.works()
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (raw.call(MESSAGES, body=BODY), b""),
+        (raw.call(FILES, body=BODY), b""),
+        (raw.call(FILES, body=b""), b""),
+        (raw.call(b"/v1/responses/r/cancel"), b""),
+        (raw.call(FILES, body=b"{}", method=b"PUT"), b""),
+        (raw.call(FILES, method=b"PATCH"), b""),
+        (raw.call(b"/v1/models", method=b"GET"), b"H"),
+        (raw.call(b"/v1/models", method=b"GET"), b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+    ids=["message", "file", "empty", "no body", "PUT with a body", "PATCH", "a byte of the answer", "an interim answer"],
+)
+def test_a_call_that_may_have_been_carried_out_is_not_repeated(place: Between, request_: bytes, said: bytes) -> None:
+    with raw.connect(place.base) as client:
+        place.upstream.keep(kept(place, client))
+        client.send(request_)
+        with place.upstream.take() as wire:
+            wire.request()
+            wire.send(said)
+        got = client.answer()
+        while got.head.status < 200:
+            got = client.answer()
+        assert got.head.status == 502
+        assert place.upstream.unasked(0.1)
+    place.works()
+
+
+def test_a_call_on_a_new_connection_is_not_repeated(place: Between) -> None:
+    with raw.connect(place.base) as client:
+        client.send(raw.call(b"/v1/models", method=b"GET"))
+        with place.upstream.take() as wire:
+            wire.request()
+        assert client.answer().head.status == 502
+        assert place.upstream.unasked(0.1)
+
+
 def test_a_connection_that_the_upstream_wants_closed_is_closed(place: Between) -> None:
     with raw.connect(place.base) as client:
         for _ in range(3):
@@ -586,6 +666,35 @@ def test_calls_go_over_tls(certificates: dict[str, Path]) -> None:
                     b"".join(client.answer_pieces(head))
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize(("target", "version"), [(MESSAGES, b"1.1"), (FILES, b"1.1"), (FILES, b"1.0")])
+def test_over_tls_only_an_end_that_the_upstream_declares_is_the_end_of_an_answer(
+    certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, target: bytes, version: bytes, in_order: bool
+) -> None:
+    """Of an answer without a length anybody on the way could cut off the rest (RFC 9112 §9.8)."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates["trusted"]))
+    keeping, said = Keeping(), b'{"type":"message","content":[{"type":"text","text":"hi"}]}'
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings = config.Settings(anthropic_url=f"https://localhost:{listener.getsockname()[1]}", data_dir=tmp_path)
+        pairs = [(b"anthropic-version", b"2023-06-01")]
+        with relaying(settings, keeping) as base, raw.connect(base) as client:
+            client.send(raw.call(target, pairs, BODY).replace(b"HTTP/1.1", b"HTTP/" + version))
+            with secure(listener, certificates["good"]) as wire:
+                wire.request()
+                wire.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n" + (said if in_order else said[:-2]))
+                head = client.head()
+                if in_order:
+                    with contextlib.suppress(OSError, ssl.SSLError):  # the other side does not wait for the end of ours
+                        wire.socket.unwrap()  # type: ignore[attr-defined]
+            if in_order:
+                assert b"".join(client.answer_pieces(head)) == said
+            else:
+                with pytest.raises((raw.Cut, ConnectionResetError)):
+                    b"".join(client.answer_pieces(head))
+            if target == MESSAGES:
+                assert keeping.told() == [in_order]
+
+
 @pytest.mark.parametrize(("presented", "trusted"), [("good", "other host"), ("other host", "trusted"), ("expired", "trusted")])
 def test_an_upstream_that_can_not_prove_its_name_gets_nothing(certificates: dict[str, Path], presented: str, trusted: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -687,20 +796,48 @@ def test_an_upstream_that_does_not_read_holds_the_client_back(alone: Apart, upst
     assert max(most) - before < FEW_BYTES + 2 * passed
 
 
-def test_a_message_of_32_mb_for_an_upstream_that_does_not_read_stays_bounded(alone: Apart, upstream: raw.Upstream) -> None:
-    body = BODY.replace(b"hello", b"word " * 6_500_000)
+TEXT_OF_32_MB = BODY.replace(b"hello", b"word " * 6_500_000)
+FILE_OF_32_MB = BODY.replace(
+    b'"hello"', b'[{"type":"document","source":{"type":"base64","data":"%b"}},{"type":"text","text":"hello"}]' % (b"QlJC" * 8_000_000)
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "times"),
+    [
+        (FILE_OF_32_MB, 3),  # its pieces, and the body that they make
+        (TEXT_OF_32_MB, 7),  # and what the person said, as a text and as what identifies it
+    ],
+    ids=["file", "text"],
+)
+def test_a_message_of_32_mb_for_an_upstream_that_does_not_read_stays_bounded(alone: Apart, upstream: raw.Upstream, body: bytes, times: int) -> None:
     before = alone.rss_bytes()
     with raw.connect(alone.url) as client, client.sending(raw.call(MESSAGES, body=body)), upstream.take() as wire:
         head = wire.head()
-        most = [alone.rss_bytes()]
-        got = 0
-        for piece in wire.pieces(head):
-            got += len(piece)
-            most.append(alone.rss_bytes())
-        assert got == len(body)
+        assert b"".join(wire.pieces(head)) == body
         wire.send(raw.reply(b"taken"))
         assert client.answer().body == b"taken"
-    assert max(most) - before < 6 * len(body)  # pieces, body, text, parts, the changed body, what is on its way
+    assert alone.most_rss_bytes() - before < times * len(body)
+
+
+@pytest.mark.parametrize("target", [MESSAGES, b"/v1/messages/batches"])
+def test_over_tls_no_second_body_waits_for_an_upstream_that_does_not_read(certificates: dict[str, Path], target: bytes) -> None:
+    """What TLS is given at once it codes at once, on the loop that all streams share."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"https://localhost:{listener.getsockname()[1]}"
+        with apart(url, environment={"SSL_CERT_FILE": str(certificates["trusted"])}) as one, raw.connect(one.url) as client:
+            client.send(raw.call(b"/v1/messages", body=BODY))
+            with secure(listener, certificates["good"]) as wire:
+                wire.request()
+                wire.send(raw.reply(b"warm"))
+                assert client.answer().body == b"warm"
+                before = one.rss_bytes()
+                with client.sending(raw.call(target, body=FILE_OF_32_MB)):
+                    head = wire.head()
+                    assert b"".join(wire.pieces(head)) == FILE_OF_32_MB
+                    wire.send(raw.reply(b"taken"))
+                    assert client.answer().body == b"taken"
+            assert one.most_rss_bytes() - before < 3 * len(FILE_OF_32_MB)
 
 
 @pytest.mark.parametrize("target", [MESSAGES, FILES])

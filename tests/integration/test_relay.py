@@ -457,7 +457,7 @@ def test_an_answer_cut_off_by_the_upstream_is_cut_off_for_the_client(base: str, 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
 @pytest.mark.parametrize("script", [[up.Cut()], [b"HTTP/1.1 200", up.Cut()], [b"SSH-2.0-OpenSSH\r\n\r\n"]])
-def test_an_upstream_that_gives_no_answer_is_reported_once_and_not_asked_again(
+def test_an_upstream_that_gives_no_answer_is_reported_once_and_asked_for_no_message_again(
     base: str, upstream: up.Upstream, method: str, script: up.Script
 ) -> None:
     ask(base)  # leaves a connection to be used again: that is where clients repeat calls by themselves
@@ -469,7 +469,8 @@ def test_an_upstream_that_gives_no_answer_is_reported_once_and_not_asked_again(
     assert (error["type"], error["error"]["type"]) == ("error", "api_error")
     assert "127.0.0.1" in error["error"]["message"]
     assert "BRB_ANTHROPIC_URL" in error["error"]["message"]
-    assert len(upstream.requests) == 1
+    repeatable = method == "GET" and isinstance(script[0], up.Cut)  # a kept connection ended without a word: most likely before the request was read
+    assert len(upstream.requests) == (2 if repeatable else 1)
 
 
 @pytest.fixture
@@ -561,6 +562,19 @@ def logged() -> Iterator[io.StringIO]:
     yield shown
     structlog.reset_defaults()
     logging.root.handlers[:] = handlers
+
+
+@pytest.mark.parametrize("path", ["/v1/v1/messages", "/v1/v1", "/v1/v1/chat/completions?a=1"])
+def test_a_base_url_with_a_version_too_much_is_relayed_and_logged(base: str, upstream: up.Upstream, path: str, logged: io.StringIO) -> None:
+    upstream.says(up.answer(b"{}", "404 Not Found"))
+    assert ask(base, path=path).status == 404
+    assert upstream.last.target == path.encode()
+    assert logged.getvalue().count("leave /v1 off the end of its base URL") == 1
+
+
+def test_the_version_in_a_later_place_is_no_reason_to_warn(base: str, upstream: up.Upstream, logged: io.StringIO) -> None:
+    assert ask(base, path="/v1/messages/v1/v1").status == 200
+    assert "base URL" not in logged.getvalue()
 
 
 def test_nothing_of_a_call_is_logged_but_how_it_went(base: str, upstream: up.Upstream, teller: Teller, logged: io.StringIO) -> None:

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,12 @@ class Apart:
 
     def rss_bytes(self) -> int:
         return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    def most_rss_bytes(self) -> int:
+        """The most that it ever was; where the system does not tell (it is no Linux), what it is now."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        most = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+        return int(most[1]) * 1024 if most else self.rss_bytes()
 
 
 @contextlib.contextmanager

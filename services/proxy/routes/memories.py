@@ -7,7 +7,7 @@ from litestar import Router, delete, get, patch
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
 from services.core import api, errors, memory_edit, models, ports
-from services.core.redaction import redact
+from services.proxy import redacting
 from services.proxy.parts import Parts
 from services.proxy.routes import given
 from services.proxy.routes.recall import recalled
@@ -79,7 +79,7 @@ def lineage(parts: given.Parts, principal: given.Principal, memory_id: FromPath[
 @patch("/{memory_id:str}", sync_to_thread=True)
 def edited(parts: given.Parts, principal: given.Principal, memory_id: FromPath[str], data: JSONBody[api.Edit]) -> api.Memory:
     """Correct text or category; what it was stays in the history."""
-    change = _checked(data)
+    change = _checked(data, redacting.Redacting.of(parts.settings).within(principal.team))
     with parts.owner_lock(principal):
         memory = own(found(parts, principal, memory_id), principal)
         if memory.status is not models.Status.CURRENT:
@@ -127,7 +127,7 @@ def _uuid(memory_id: str) -> str:
         raise errors.BadInput(f"{memory_id[:80]!r} is not the id of a memory: ids are UUIDs") from None
 
 
-def _checked(edit: api.Edit) -> api.Edit:
+def _checked(edit: api.Edit, redact: redacting.Redact) -> api.Edit:
     """The edit with its text redacted; a mistake is a `BadInput`."""
     if edit.text is None and edit.category is None:
         raise errors.BadInput("nothing to change: give text, category or both")
@@ -138,4 +138,4 @@ def _checked(edit: api.Edit) -> api.Edit:
         raise errors.BadInput("text is empty: to erase a memory use DELETE")
     if len(text) > api.LONGEST_TEXT:
         raise errors.BadInput(f"text has {len(text)} characters: a memory has at most {api.LONGEST_TEXT}")
-    return api.Edit(text=redact(text).text, category=edit.category)
+    return api.Edit(text=redact([text])[0], category=edit.category)

@@ -58,7 +58,7 @@ def to_client(raw: Sequence[Header], added: Sequence[tuple[str, str]] = ()) -> l
 def with_host(raw: Sequence[Header], authority: bytes) -> list[Header]:
     """A request's headers as if they named this host: a target in absolute form names it for them (RFC 9112 §3.2.2)."""
     named = [(name, authority if name.lower() == b"host" else value) for name, value in raw]
-    return named if _has(raw, b"host") else [(b"Host", authority), *named]
+    return named if _has(raw, b"host") else [(b"host", authority), *named]
 
 
 def as_text(raw: Raw) -> dict[str, str]:

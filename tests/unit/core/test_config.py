@@ -1,6 +1,7 @@
 """Settings: what is refused, and with which words."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,8 @@ def _no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("BRB_OPENAI_URL", "http://host/a b", "BRB_OPENAI_URL: must be an address without a query, a fragment or blanks"),
         ("BRB_OPENAI_URL", "http://localhost:3000/v1", "BRB_OPENAI_URL is BRB itself"),
         ("BRB_ANTHROPIC_URL", "http://127.0.0.1:3000", "BRB_ANTHROPIC_URL is BRB itself"),
+        ("BRB_OPENAI_URL", "https://host/v1/chat/completions", "leave /chat/completions off its end"),
+        ("BRB_ANTHROPIC_URL", "https://host/v1/messages/", "BRB_ANTHROPIC_URL: must be the address that all calls have in common"),
         ("BRB_PORT", "0", "BRB_PORT: "),
         ("BRB_DEDUP_THRESHOLD", "2", "BRB_DEDUP_THRESHOLD: "),
         ("BRB_LOG_LEVEL", "loud", "BRB_LOG_LEVEL: "),
@@ -56,6 +59,13 @@ def test_blanks_around_an_address_are_no_part_of_it(monkeypatch: pytest.MonkeyPa
     assert config.load().openai_url == "http://localhost:11434/v1"
 
 
+@pytest.mark.parametrize("url", ["http://host", "http://host/v1", "http://host/openai/v1", "http://host/models/v1"])
+def test_an_upstream_is_named_with_or_without_its_version(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("BRB_ANTHROPIC_URL", url)
+    monkeypatch.setenv("BRB_OPENAI_URL", f"{url}/")
+    assert (config.load().anthropic_url, config.load().openai_url) == (url, url)
+
+
 def test_an_empty_value_means_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRB_REDIS_URL", "")
     assert config.load().redis_url is None
@@ -77,3 +87,24 @@ def test_sockets_move_out_of_a_folder_whose_path_is_too_long(tmp_path: Path) -> 
 @pytest.mark.parametrize(("host", "url"), [("127.0.0.1", "http://127.0.0.1:3000"), ("::1", "http://[::1]:3000")])
 def test_the_base_url_is_one_that_clients_can_use(host: str, url: str) -> None:
     assert config.Settings(host=host).base_url == url
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "rules"),
+        ({"extract_url": "http://h:1"}, "both"),
+        ({"extract_model": "/m.gguf"}, "both"),
+        ({"extractor": "rules", "extract_url": "http://h:1"}, "rules"),
+        ({"extractor": "llm", "extract_model": "/m.gguf"}, "llm"),
+        ({"extractor": "both", "extract_url": "http://h:1"}, "both"),
+    ],
+)
+def test_a_language_model_reads_turns_where_there_is_one(given: dict[str, Any], expected: str) -> None:
+    assert config.Settings(**given).engines == expected
+
+
+@pytest.mark.parametrize("extractor", ["llm", "both"])
+def test_a_language_model_that_is_asked_for_must_be_named(extractor: str) -> None:
+    with pytest.raises(errors.SetupError, match="BRB_EXTRACT_URL"):
+        config.load(extractor=extractor)
