@@ -160,6 +160,8 @@ def _assigned(name: re.Match[str], match: re.Match[str], before: str, text: str)
     if not value or words.CODE_NAME.fullmatch(value) or (match["op"] == "" and not match["close"] and name["token"]):
         return False
     if name["token"]:
+        if name[0].lower() == "secrets" and words.RESOURCE.fullmatch(value):
+            return False
         return _assigned_token(value, quoted=bool(match["quote"]))
     if match["op"] == "" and (name["bare"] or not values.is_password(value)):
         return False

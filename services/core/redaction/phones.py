@@ -19,7 +19,7 @@ _TRUNK = re.compile(rf"(?<![\w.+:-])(?<![#$=/])\(?0(?:{_SEP}[0-9]){{7,12}}{_EXTE
 _CALLED = re.compile(rf"(?<![\w.+-])\(?[0-9](?:{_SEP}[0-9]){{6,14}}{_EXTENSION}{_END}")
 _PHONE_WORD = re.compile(
     r"(?:\b(?:(?:tele)?phone|tel|mobile|cell(?:phone)?|fax|whatsapp|sms|handy(?:nummer)?|telefon(?:nummer)?|teléfono|téléphone|portable|"
-    r"telefono|hotline|landline|desk|registered number|answer(?:ing)? (?:at|on))\b[^\n0-9]{0,30}"
+    r"telefono|hotline|landline|desk|registered(?: number)?|answer(?:ing)? (?:at|on))\b[^\n0-9]{0,30}"
     r"|\b(?:call|text|ring|dial|reach|phone)(?: (?:me|us|him|her|them|back|\w{2,12}))?(?: (?:at|on|under))?:? "
     r"|\bmy (?:(?:new|old|other|second|current|own|private|personal|direct|work|home|office|business|contact|emergency|"
     r"local|(?!id|pr)[a-z]{2}|passport|aadhaar|national|insurance|tax|nhs|"
@@ -28,6 +28,7 @@ _PHONE_WORD = re.compile(
     r"number(?: is|:)?:? )\(?$",
     re.IGNORECASE,
 )
+_PHONE_WORD_AFTER = re.compile(r"[ \t]?[-(]?[ \t]?(?:office|fax|mobile|cell|desk|landline)\b(?![ \t]+[a-z])", re.IGNORECASE)
 _OTHER_WORD = re.compile(
     r"\b(?:order|invoice|ticket|case|tracking|serial|part|sku|build|issue|pr|pid|uid|id|ref|reference|account|isbn|issn|version|commit|"
     r"timestamp|epoch|port|line|rows?|bytes|error|code|"
@@ -55,7 +56,8 @@ def find(text: str) -> Iterator[Span]:
     yield from _national(text)
     for match in _CALLED.finditer(text):
         before = text[max(0, match.start() - _CONTEXT) : match.start()]
-        if not _NO_PHONE.fullmatch(match[0]) and _PHONE_WORD.search(before) and not _OTHER_WORD.search(before):
+        called = _PHONE_WORD.search(before) or _PHONE_WORD_AFTER.match(text, match.end())
+        if called and not _NO_PHONE.fullmatch(match[0]) and not _OTHER_WORD.search(before):
             yield Span(Kind.PHONE, match.start(), match.end())
 
 

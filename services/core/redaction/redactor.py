@@ -1,32 +1,33 @@
 """Detect, number, replace."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from services.core.redaction import codes, commands, credentials, internet, logins, named, numbers, phones, streets, vendors
+from services.core.redaction import codes, commands, credentials, identity, internet, logins, named, numbers, phones, streets, vendors
 from services.core.redaction.echoes import Echoes
+from services.core.redaction.numbering import Numbering, Sequential
+from services.core.redaction.policy import Action, Policy
 from services.core.redaction.spans import PLACEHOLDER, Detector, Kind, Span, hide_placeholders, resolve
 
-_DETECTORS: tuple[Detector, ...] = (
-    credentials.find,
-    vendors.find,
-    named.find,
-    logins.find,
-    codes.find,
-    commands.find,
-    internet.find_emails,
-    internet.find_addresses,
-    numbers.find_cards,
-    numbers.find_ibans,
-    numbers.find_ssns,
-    phones.find,
-    streets.find,
-)
+DETECTORS: Mapping[Kind, tuple[Detector, ...]] = {
+    Kind.SECRET: (credentials.find, vendors.find, named.find, logins.find, codes.find, commands.find),
+    Kind.EMAIL: (internet.find_emails,),
+    Kind.IP: (internet.find_addresses,),
+    Kind.CARD: (numbers.find_cards,),
+    Kind.IBAN: (numbers.find_ibans,),
+    Kind.SSN: (numbers.find_ssns,),
+    Kind.NATIONAL_ID: (identity.find_ids,),
+    Kind.BIRTH_DATE: (identity.find_birth_dates,),
+    Kind.PHONE: (phones.find,),
+    Kind.ADDRESS: (streets.find,),
+}
+"""What is found without a model of the language, by kind."""
 _MOST_PASSES = 8  # two are the rule: one that finds, one that finds nothing more
-_SAME_WHATEVER_THE_SPELLING = {Kind.PHONE, Kind.CARD, Kind.IBAN, Kind.SSN}
+
+Look = Callable[[str], Iterable[Span]]
+"""Finds what may have to be replaced in a text whose placeholders are hidden (`hide_placeholders`); findings may overlap."""
 
 
 class Redacted(msgspec.Struct, frozen=True):
@@ -45,20 +46,23 @@ class _Work:
         self.spans: list[Span] = []
         self.changed = True
 
-    def look(self) -> None:
-        self.spans = detect(self.text) if self.changed else []
+    def look(self, look: Look, policy: Policy) -> None:
+        self.spans = [span for span in detect(self.text, look) if policy.of(span.kind) is not Action.KEEP] if self.changed else []
 
 
 class Redactor:
-    """Numbers placeholders consistently over all texts given to it, and replaces what it found in one of them in the others too.
+    """Replaces what it found in one of the texts given to it in the others too.
 
-    Not thread-safe; make one for each turn. reserved: other texts whose placeholders stay in use, so that no new value gets one
-    of their numbers.
+    Not thread-safe; make one for each turn. look: what finds; policy: which kinds stay as they are; numbering: the numbers of placeholders,
+    from 1 on where none is given. reserved: other texts whose placeholders stay in use, so that no new value gets one of their numbers.
     """
 
-    def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self._placeholders: dict[tuple[Kind, str], str] = {}
-        self._last: Counter[Kind] = Counter()
+    def __init__(
+        self, reserved: Iterable[str] = (), *, look: Look | None = None, policy: Policy | None = None, numbering: Numbering | None = None
+    ) -> None:
+        self._look = look or structured
+        self._policy = policy or Policy()
+        self._numbering = numbering or Sequential()
         self._echoes = Echoes()
         for text in reserved:
             self._reserve(text)
@@ -77,7 +81,7 @@ class Redactor:
         works = [_Work(text) for text in texts]
         for _ in range(_MOST_PASSES):
             for work in works:
-                work.look()
+                work.look(self._look, self._policy)
                 for span in work.spans:
                     self._echoes.know(span.kind, work.text[span.start : span.end])
             for work in works:
@@ -103,30 +107,24 @@ class Redactor:
         return "".join((*pieces, text[end:]))
 
     def _placeholder(self, kind: Kind, value: str) -> str:
-        key = (kind, _canonical(kind, value))
-        if key not in self._placeholders:
-            self._last[kind] += 1
-            self._placeholders[key] = f"<{kind.name}_{self._last[kind]}>"
-        return self._placeholders[key]
+        return f"<{kind.name}_{self._numbering.number(kind, value)}>"
 
     def _reserve(self, text: str) -> None:
         for name, number in PLACEHOLDER.findall(text):
-            kind = Kind[name]
-            self._last[kind] = max(self._last[kind], int(number))
+            self._numbering.reserve(Kind[name], int(number))
 
 
-def detect(text: str) -> list[Span]:
-    """What would be replaced in one pass."""
+def structured(hidden: str) -> Iterable[Span]:
+    """What is found without a model of the language."""
+    return (span for detectors in DETECTORS.values() for find in detectors for span in find(hidden))
+
+
+def detect(text: str, look: Look = structured) -> list[Span]:
+    """What would be replaced in one pass, whatever the policy."""
     hidden = hide_placeholders(text)
-    return resolve((span for find in _DETECTORS for span in find(hidden)), hidden)
+    return resolve(look(hidden), hidden)
 
 
 def redact(text: str) -> Redacted:
     """One text on its own."""
     return Redactor().redact(text)
-
-
-def _canonical(kind: Kind, value: str) -> str:
-    if kind in _SAME_WHATEVER_THE_SPELLING:
-        return re.sub(r"[\W_]", "", value).upper()
-    return value.lower() if kind in (Kind.EMAIL, Kind.IP) else value

@@ -14,10 +14,15 @@ class Kind(StrEnum):
     IBAN = "iban"
     CARD = "card"
     SSN = "ssn"
+    NATIONAL_ID = "national_id"
+    """Numbers of passports, licences and other papers, by their name."""
+    BIRTH_DATE = "birth_date"
     IP = "ip"
     EMAIL = "email"
     ADDRESS = "address"
     PHONE = "phone"
+    PERSON = "person"
+    """Names of people: found only where a model of the language is at hand, in the worker."""
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -27,7 +27,9 @@ _ALGORITHM = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_MASKED = re.compile(r"(.)\1{5}|\*{3}|\.{3}|…|•{3}|#{4}", re.IGNORECASE)
+_MASKED = re.compile(r"(.)\1{5}|\*{3}|\.{3}|…|•{3}|#{4}|(?-i:EXAMPLE(?:KEY)?\Z)", re.IGNORECASE)
+_IN_ORDER = 12
+_TYPED = re.compile(r"(.{2,4})\1{4}", re.DOTALL)
 
 
 def entropy(value: str) -> float:
@@ -47,8 +49,23 @@ def is_dummy(value: str) -> bool:
 
 
 def is_masked(value: str) -> bool:
-    """Parts of it are blanked out: `ghp_xxxxxxxx`, `sk-...`."""
+    """Parts of it are blanked out: `ghp_xxxxxxxx`, `sk-...`; or it says itself that it is an example."""
     return _MASKED.search(value) is not None
+
+
+def is_made_up(value: str) -> bool:
+    """The form of a vendor's key, but typed to show it: a dozen letters in the order of the alphabet, or the same over and over."""
+    run = 1
+    for before, after in zip(value.lower(), value.lower()[1:], strict=False):
+        run = run + 1 if after.isalpha() and ord(after) == ord(before) + 1 else 1
+        if run >= _IN_ORDER:
+            return True
+    return _TYPED.search(value) is not None
+
+
+def is_elided(rest: str) -> bool:
+    """What follows says that the value before it is not whole: `sk-abc…`, `xoxp-12-####`."""
+    return rest.startswith(("...", "…", "***", "###", "•••"))
 
 
 def is_literal(value: str) -> bool:

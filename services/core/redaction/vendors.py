@@ -85,6 +85,8 @@ _SHAPES = (
     rf"brb_{_U}{{16,}}",
 )
 _TOKEN = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_SHAPES)})(?![A-Za-z0-9])")
+_WHOLE = re.compile(rf"sk-ant-(?:api|admin|oat)[0-9]{{2}}-{_U}{{93}}AA")
+"""Forms that have a check of their own, so that a key which looks typed is one all the same."""
 _AWS = re.compile(
     r"(?:(?i:aws|secret)[^\n\x1e]{0,60}?|(?:AKIA|ASIA)[A-Z0-9]{16}[^\x1e]{0,60}?)(?<![A-Za-z0-9/+=])((?=[A-Za-z0-9/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
@@ -119,7 +121,7 @@ _LEAST_ENTROPY = 2  # bits a character; sixteen random hexadecimal digits have a
 
 def find(text: str) -> Iterator[Span]:
     for match in _TOKEN.finditer(text):
-        if values.entropy(match[0]) >= _LEAST_ENTROPY and not values.is_masked(match[0]):
+        if values.entropy(match[0]) >= _LEAST_ENTROPY and not values.is_masked(match[0]) and not _is_stand_in(text, match):
             yield Span(Kind.SECRET, *match.span())
     for match in _AWS.finditer(text):
         if values.entropy(match[1]) >= 4:
@@ -127,13 +129,20 @@ def find(text: str) -> Iterator[Span]:
     for match in _WEBHOOK.finditer(text):
         yield Span(Kind.SECRET, *match.span(match.lastindex or 0))
     for match in _NAMED.finditer(text):
-        if values.is_token(match[1]) and values.entropy(match[1]) >= 3:
+        if values.is_token(match[1]) and values.entropy(match[1]) >= 3 and not values.is_made_up(match[1]):
             yield Span(Kind.SECRET, *match.span(1))
     for match in _TAIL.finditer(text):
         start = max(0, match.start() - _LONGEST_PREFIX - 1)
         prefix = _PREFIX.search(text[start : match.start()])
-        if prefix and _is_prefixed(prefix[0], match):
+        if prefix and _is_prefixed(prefix[0], match) and not values.is_elided(text[match.end() : match.end() + 3]):
             yield Span(Kind.SECRET, start + prefix.start(), match.end())
+
+
+def _is_stand_in(text: str, match: re.Match[str]) -> bool:
+    """Typed by somebody who shows what a key looks like. What has the very form of a vendor's keys is none."""
+    if _WHOLE.fullmatch(match[0]):
+        return False
+    return values.is_made_up(match[0]) or values.is_elided(text[match.end() : match.end() + 3])
 
 
 def _is_prefixed(prefix: str, match: re.Match[str]) -> bool:

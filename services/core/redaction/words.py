@@ -10,6 +10,8 @@ def any_of(words: str) -> str:
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 MANY_WORDS = re.compile(r"[a-z]+[0-9]{0,3}(?:[-_./ ](?:[a-z]+[0-9]{0,3}|[0-9]{1,3}(?:\.[0-9]{1,4})*|20[0-9]{2})){1,8}|[A-Z]+(?:[-_ ][A-Z0-9]+)+")
 """`my-db-2`, `auth/token_v1`, `HTTP_404`: names that people give, not values that machines made."""
+RESOURCE = re.compile(r"[a-z]+[0-9]{0,3}(?:-(?:[a-z]+[0-9]{0,3}|[0-9]{1,12})){1,6}")
+"""`kv-prod-1208358310`: what clouds call a thing of theirs."""
 NUMBERED_WORD = re.compile(r"[A-Za-z][a-z]{2,}[0-9]{1,2}")
 CODE_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 

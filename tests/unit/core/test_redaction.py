@@ -74,6 +74,20 @@ CONTACTS = [
     ("my address is 5 Elm Drive, Springfield, IL 62704", "my address is <ADDRESS_1>"),
     ("350 Fifth Avenue, Suite 21, New York, NY 10118, USA", "<ADDRESS_1>"),
     ("P.O. Box 149", "<ADDRESS_1>"),
+    ("my passport number is C01X00T47, valid", "my passport number is <NATIONAL_ID_1>, valid"),
+    ("driver's license: D123-4567-8901", "driver's license: <NATIONAL_ID_1>"),
+    ("NINO QQ 12 34 56 C", "NINO <NATIONAL_ID_1>"),
+    ("Steuer-ID 12 345 678 901", "Steuer-ID <NATIONAL_ID_1>"),
+    ("I was born on 12 May 1990 in Lyon", "I was born on <BIRTH_DATE_1> in Lyon"),
+    ("DOB: 04/17/1988, date of birth is 1988-04-17", "DOB: <BIRTH_DATE_1>, date of birth is <BIRTH_DATE_2>"),
+    ("Meet me at 17 Kestrel Point tomorrow", "Meet me at <ADDRESS_1> tomorrow"),
+    ("4417 Mannerheimintie 12 Apt. 9\nTampere\nFinland 33100", "<ADDRESS_1>"),
+    ("Our new office is at Tammelankatu 7", "Our new office is at <ADDRESS_1>"),
+    ("the parcel goes to 221 Rowan Prairie Suite 12", "the parcel goes to <ADDRESS_1>"),
+    ("12 Old Mill Lane\nLeeds\nUnited Kingdom 45210\nmy desk", "<ADDRESS_1>\nmy desk"),
+    ("it goes to USS Meridian\nFPO AP 96601 now", "it goes to <ADDRESS_1> now"),
+    ("PSC 1234, Box 567\nAPO AE 09012", "<ADDRESS_1>"),
+    ("481 72 10 office, 555 01 22 33 fax", "<PHONE_1> office, <PHONE_2> fax"),
 ]
 
 
@@ -120,6 +134,16 @@ LEFT_ALONE = [
     "the 2nd Street Fighter game",
     "add 2 unit tests and 3 Docker images",
     "Top 5 things",
+    "the passport number is required in version 2.10.4",
+    "my birthday is May 15, released on 2024-05-12",
+    "national ID validation has 12 rules",
+    "we moved to Python 3 and to Angular 17 last year",
+    "ship it to 3 Docker hosts or to Node 20",
+    "the bug is located at Line 42, return to Step 3",
+    "we moved to Silicon Valley in 2020",
+    "We run 12 Kafka Clusters in 3 Regions, and Test Suite 5",
+    "the address is Port 5432, meet me at Gate 5",
+    "we sold 655 437 108 office chairs",
 ]
 
 
@@ -554,3 +578,22 @@ def test_two_hundred_kilobytes_of_everything_hostile_are_redacted_within_the_tim
     text *= 200_000 // len(text) + 1
     once = redact(text).text
     assert redact(once).text == once
+
+
+STAND_INS = [
+    "AKIAIOSFODNN7EXAMPLE",
+    "sk-ant-api03-abcdefghijklmnopqrstuvwxyz",
+    "glpat-12ab12ab12ab12ab12ab",
+    made_up("ops_eyJ", 40) + "...",
+    made_up("xoxp-1234567890-", 30) + "####",
+]
+
+
+@pytest.mark.parametrize("text", STAND_INS)
+def test_what_only_shows_how_a_key_looks_is_left_alone(text: str) -> None:
+    assert redact(f"put {text} there").text == f"put {text} there"
+
+
+def test_a_vault_named_as_the_place_of_secrets_is_none() -> None:
+    text = "keyVaultToStoreSecrets: prod2-eu-4711081500"
+    assert redact(text).text == text
