@@ -24,6 +24,8 @@ _TOO_FEW_BYTES = 200_000_000
 _CLOCK_SLACK_SECONDS = 60.0
 _FIRST_SANE_TIME = 1_750_000_000.0  # mid 2025: BRB is younger than that
 _CONNECT_SECONDS = 3.0
+_RESTART = "restart BRB (`brb down`, `brb up`); its log is in the data folder under logs/"
+_CURES = {"extraction model": f"start the server that BRB_EXTRACT_URL names; where BRB serves BRB_EXTRACT_MODEL itself, {_RESTART}"}
 _PROBE = "which database do we use?"  # any words: they are embedded and looked up, nothing is kept
 
 
@@ -120,7 +122,7 @@ def dependencies(health: api.Health) -> Iterator[Finding]:
         if report.state == "ok":
             yield Finding(name, State.OK, f"answers in {report.milliseconds:.0f} ms")
         else:
-            yield Finding(name, State.FAIL, report.reason, "restart BRB (`brb down`, `brb up`); its log is in the data folder under logs/")
+            yield Finding(name, State.FAIL, report.reason, _CURES.get(name, _RESTART))
     for notice in health.notices:
         if not any(notice.startswith(f"{name} is down") for name in health.dependencies):
             yield Finding("jobs", State.WARN, notice)

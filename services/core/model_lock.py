@@ -16,7 +16,7 @@ LOCK = Path(__file__).with_name("models.lock")
 class Model(msgspec.Struct, frozen=True):
     """One entry. `dimension`, `max_tokens`, `pooling` and the prefixes are those of an embedding model."""
 
-    kind: Literal["embedding", "language"]
+    kind: Literal["embedding", "language", "instruct"]
     source: str
     revision: str
     sha256: str

@@ -1,4 +1,4 @@
-"""llama.cpp's own server, out of the xllamacpp wheel, as a process: `python -m services.embedded.llama --model FILE --socket PATH`."""
+"""llama.cpp's own server, out of the xllamacpp wheel, as a process: `python -m services.embedded.llama --model FILE --socket PATH [--chat]`."""
 
 import argparse
 import os
@@ -7,15 +7,20 @@ import threading
 from pathlib import Path
 
 
-def serve(model: Path, socket: Path, *, max_tokens: int, threads: int) -> None:
-    """Serve /v1/embeddings on a unix socket until SIGTERM or SIGINT. One slot: batches of parallel slots were seen to corrupt embeddings."""
+def serve(model: Path, socket: Path, *, chat: bool, max_tokens: int, threads: int) -> None:
+    """Serve on a unix socket until SIGTERM or SIGINT: /v1/embeddings, or with `chat` /v1/chat/completions. max_tokens: of one request.
+
+    One slot: batches of parallel slots were seen to corrupt embeddings, and share the context of a chat.
+    """
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model)
-    params.embedding = True
-    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-    params.n_ctx = params.n_batch = params.n_ubatch = max_tokens  # an embedding must fit in one physical batch
+    params.n_ctx = max_tokens
+    if not chat:
+        params.embedding = True
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        params.n_batch = params.n_ubatch = max_tokens  # an embedding must fit in one physical batch
     params.n_parallel = 1
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
@@ -41,10 +46,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--socket", type=Path, required=True)
+    parser.add_argument("--chat", action="store_true", help="an instruct model rather than an embedding model")
     parser.add_argument("--max-tokens", type=int, default=512)
     parser.add_argument("--threads", type=int, default=1, help="more wait for each other as soon as something else needs a core")
     options = parser.parse_args()
-    serve(options.model, options.socket, max_tokens=options.max_tokens, threads=options.threads)
+    serve(options.model, options.socket, chat=options.chat, max_tokens=options.max_tokens, threads=options.threads)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 from services.core import config, errors, model_lock
 from services.embedded import minilm
 
+_GGUF = b"GGUF"
+
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share that is done (0..1)."""
 
@@ -30,7 +32,29 @@ def needed(settings: config.Settings) -> dict[str, model_lock.Model]:
     chosen = {settings.spacy_model: entries[settings.spacy_model]} if settings.spacy_model in entries else {}
     if settings.embed_url is None:
         chosen[settings.embed_model] = model_lock.embedding(settings)
+    if extraction(settings) is not None and settings.extract_model in entries:
+        chosen[settings.extract_model] = entries[settings.extract_model]
     return chosen
+
+
+def extraction(settings: config.Settings) -> Path | None:
+    """The GGUF file of the language model that BRB serves for the extraction; None if it serves none. `SetupError` if it is not there.
+
+    A name in models.lock means that file; any other is a path, and the user's own choice.
+    """
+    if settings.engines == "rules" or settings.extract_url is not None:
+        return None
+    entry = model_lock.read().get(settings.extract_model)
+    if entry is not None:
+        return model_lock.path_of(settings.extract_model, entry, settings.models_dir)
+    path = Path(settings.extract_model).expanduser().resolve()
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_GGUF)) == _GGUF:
+                return path
+    except OSError as error:
+        raise errors.SetupError(f"BRB_EXTRACT_MODEL={settings.extract_model} can't be read ({error.strerror}): set it to a GGUF file") from None
+    raise errors.SetupError(f"BRB_EXTRACT_MODEL={settings.extract_model} is no GGUF file, and BRB_EXTRACT_URL is not set")
 
 
 def verify(settings: config.Settings) -> dict[str, Path]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from services.core import config, errors, model_lock
+from services.embedded import models as model_files
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -59,9 +60,23 @@ def programs(settings: config.Settings, models: dict[str, Path]) -> list[Program
             *("--max-tokens", str(model.max_tokens)),
         )
         found.append(Program("llama", argv, _llama_ready(settings), 60, 5))
+    if (file := model_files.extraction(settings)) is not None:
+        found.append(Program("extraction", _extraction_argv(settings, file), _extraction_ready(settings), 300, 5))
     found.append(Program("proxy", (*python, "services.embedded.host"), _proxy_ready(settings), 60, 30))
     found.append(Program("worker", (*python, "services.worker"), _worker_ready(settings), 60, 20))
     return found
+
+
+def _extraction_argv(settings: config.Settings, file: Path) -> tuple[str, ...]:
+    from services.core.adapters import chat_model
+
+    return (
+        *(sys.executable, "-m", "services.embedded.llama", "--chat"),
+        *("--model", str(file)),
+        *("--socket", str(settings.extract_socket)),
+        *("--max-tokens", str(chat_model.CONTEXT_TOKENS)),
+        *("--threads", str(max(1, (os.cpu_count() or 2) // 2))),  # nobody waits for it: the other half is for those who do
+    )
 
 
 def _redis_argv(settings: config.Settings) -> tuple[str, ...]:
@@ -115,6 +130,19 @@ def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
         with closing(vectors.open_embedder(settings)) as embedder:
             embedder.ping()
             embedder.verify()  # parallel slots and wrong pooling have been seen to give wrong vectors without an error
+        return True
+
+    return ready
+
+
+def _extraction_ready(settings: config.Settings) -> Callable[[], bool]:
+    from services.core.adapters import chat_model
+
+    def ready() -> bool:
+        if not settings.extract_socket.is_socket():
+            return False
+        with closing(chat_model.ChatModel(settings.extract_socket, model=chat_model.UNNAMED)) as model:
+            model.ping()
         return True
 
     return ready

@@ -3,12 +3,19 @@
 import threading
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from celery import Celery, signals
 
-from services.core import config, jobs, messages, ports, redaction, seal, telemetry
+from services.core import config, jobs, messages, ports, seal, telemetry
 from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs
 from services.worker import tasks
+from services.worker.redaction import turns
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from services.worker.extraction import engines
 
 _RECONCILE_EVERY_SECONDS = 2.0
 
@@ -34,27 +41,56 @@ def create_worker(settings: config.Settings) -> Celery:
         sealed = seal.Seal(seal.secret_of(settings))
         return redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=settings.ledger_days * 86400)
 
+    policy = settings.redaction_policy
     loading = threading.Lock()
 
     @cache
-    def loaded() -> ports.Extractor:
+    def nlp() -> "Language":
         from services.worker.extraction import rules  # spaCy: seconds and 100 MB that only the processes of the pool need
 
-        return rules.RulesExtractor(rules.load_nlp(settings.spacy_model))
+        return rules.load_nlp(settings.spacy_model, names=turns.needs_names(policy))
 
-    def extractor() -> ports.Extractor:
+    @cache
+    def redacting() -> turns.Turns:
+        if not turns.needs_names(policy):
+            return turns.Turns(seal.secret_of(settings), policy)
+        from services.worker.redaction import engine  # Presidio and lists of names, only where they have something to do
+
+        return turns.Turns(seal.secret_of(settings), policy, engine.Engine(nlp()).look)
+
+    @cache
+    def loaded() -> "engines.Engines":
+        from services.worker.extraction import engines
+
+        model = None
+        if settings.engines != "rules":
+            from services.core.adapters import chat_model
+
+            model = chat_model.ChatModel(settings.extract_address, model=settings.extract_model or chat_model.UNNAMED)
+        return engines.load(settings, model, nlp())
+
+    def extractor() -> "engines.Engines":
         with loading:
+            redacting()
             return loaded()
 
     def learn(payload: messages.Payload) -> Sequence[messages.Job]:
         assert isinstance(payload, messages.LearnTurn)  # noqa: S101 - the book decodes by task
-        texts = (payload.words, *payload.context, payload.answer)
-        redacted = dict(zip(texts, redaction.Redactor().redact_all(texts), strict=True))
-        return tasks.learn_turn(payload, extractor=extractor(), redact=lambda text: redacted[text].text)
+        extract = extractor().first
+        done = redacting().redacted(payload)
+        return tasks.learn_turn(payload, extractor=extract, redact=done.__getitem__, policy=policy, more=settings.engines == "both")
 
-    @app.task(name=str(messages.Task.LEARN_TURN))
+    def learn_beside(payload: messages.Payload) -> Sequence[messages.Job]:
+        assert isinstance(payload, messages.LearnMore)  # noqa: S101
+        return tasks.learn_more(payload, extract=extractor().more, policy=policy)
+
+    @app.task(name=str(messages.Task.LEARN_TURN), shared=False)
     def learn_turn(job_id: str) -> str:
         return jobs.run(job_id, learn, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
+
+    @app.task(name=str(messages.Task.LEARN_MORE), shared=False)
+    def learn_more(job_id: str) -> str:
+        return jobs.run(job_id, learn_beside, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
 
     @signals.worker_ready.connect(weak=False)
     def ready(sender: object, **_: object) -> None:

@@ -90,6 +90,7 @@ _ORDERS = frozenset({"answer", "respond", "reply", "keep", "write", "explain", "
 _SUBJECTLESS = vocabulary.DECIDES | vocabulary.CHANGES | {"promise", "drop", "confirm", "replace"}
 _THIRD_PERSON = frozenset({"uses", "runs", "owns", "handles", "prefers", "likes", "hates", "loves", "lives", "works", "maintains", "leads", "needs"})
 _SAME_PARTICIPLES = frozenset({"set", "put", "cut", "run", "split", "come", "become", "read", "hit", "let", "shut", "quit", "cost", "overcome"})
+_STANDS_ALONE = frozenset({"live", "work", "prefer", "hate", "love", "like", "enjoy", "use", "need", "want", "have", "am", "do", "can"})
 _KNOWN_VERBS = (
     vocabulary.LIKES
     | vocabulary.USES
@@ -155,6 +156,8 @@ def _coordinated_verb(doc: Doc, at: int) -> Token | None:
     ):
         index += 1
     token = doc[index]
+    if index == at and _continues_infinitive(doc, at):
+        return None
     head = token.head
     first_of_row = head
     while first_of_row.dep_ == "conj" and first_of_row.head.i < first_of_row.i:
@@ -173,13 +176,25 @@ def _coordinated_verb(doc: Doc, at: int) -> Token | None:
     return None
 
 
+def _continues_infinitive(doc: Doc, at: int) -> bool:
+    """The last of a row of infinitives ("I like to dance, listen to music and *read books*"), which the parser often takes for a main verb."""
+    token = doc[at]
+    if token.lower_ in _STANDS_ALONE or (token.tag_ not in {"VB", "VBP", "NN"} and token.lemma_ != token.lower_):
+        return False
+    verbs = [t for t in doc[:at] if t.pos_ == "VERB" or (t.i and doc[t.i - 1].lower_ == "to" and t.tag_ == "VB")]
+    begun = max((t.i for t in doc[:at] if t.lower_ in _NOMINATIVE), default=-1)
+    return len(verbs) > 1 and verbs[-2].i > begun and (verbs[-1].tag_ in {"VB", "VBP"} or verbs[-1].lemma_ == verbs[-1].lower_)
+
+
 def _apposed_role(doc: Doc, at: int) -> bool:
     """Such as "I'm Ana, *a backend engineer*"."""
     return doc[0].lower_ == "i" and doc[1].lower_ in {"'m", "am"} and at in {3, 4, 5} and doc[at].lower_ in {"a", "an", "the"}
 
 
 def _finite_before(doc: Doc, at: int) -> bool:
-    return any(t.tag_ in _FINITE or t.lower_ in _AUX or t.lemma_.lower() in _IMPLICIT_VERBS for t in doc[:at])
+    ordered = doc[0].tag_ == "VB" and doc[at].lower_ in {"i", "we", "our", "my"} and not any(t.tag_ in {"TO", "IN"} for t in doc[at - 1 : at])
+    named = doc[at].lower_ in {"i", "we", "our", "my"} and all(t.pos_ in {"PROPN", "CCONJ", "PUNCT"} for t in doc[:at])  # "Snowflake, and our ..."
+    return ordered or named or any(t.tag_ in _FINITE or t.lower_ in _AUX or t.lemma_.lower() in _IMPLICIT_VERBS for t in doc[:at])
 
 
 def _is_subordinate(doc: Doc, at: int) -> bool:
@@ -432,9 +447,17 @@ def _lemma(token: Token) -> str:
     if word in _AUX and _AUX[word] in {"be", "have", "do"}:
         return _AUX[word]
     lemma = token.lemma_.lower()
-    return {"prefers": "prefer", "hat": "hate", "uses": "use", "runs": "run", "'s": "be", "chose": "choose", "led": "lead", "sunsette": "sunset"}.get(
-        lemma, lemma
-    )
+    return {
+        "prefers": "prefer",
+        "hat": "hate",
+        "uses": "use",
+        "runs": "run",
+        "'s": "be",
+        "chose": "choose",
+        "led": "lead",
+        "sunsette": "sunset",
+        "versione": "version",
+    }.get(lemma, lemma)
 
 
 def _form(token: Token, auxiliaries: tuple[str, ...]) -> str:

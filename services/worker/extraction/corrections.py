@@ -33,7 +33,7 @@ _SURE = (
         r"(?:but|it'?s|it is)\s+(?P<new>.+)$",
         re.IGNORECASE,
     ),
-    re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>[^,]+?),? not (?P<old>.+)$", re.IGNORECASE),
+    re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>[^,]+?),? not (?!to\b)(?P<old>.+)$", re.IGNORECASE),
     re.compile(r"^(?:it'?s|it is|that'?s)\s+(?P<new>.+?),? (?:actually|though)$", re.IGNORECASE),
 )
 _UNSURE = (  # say little: they correct only what is known to have been said
@@ -45,7 +45,7 @@ _UNSURE = (  # say little: they correct only what is known to have been said
 )
 _DENIAL = re.compile(rf"^(?:{_MARK}[\s,.!:—–-]+)?not (?P<old>\S[^,]{{0,40}})$", re.IGNORECASE)
 _NEVER = re.compile(
-    r"^(?:a|an|not|just|so|too|very|because|like|about|going|i|we|you|my|our|your|it|that|this|they|he|she|there|what|why"
+    r"^(?:a|an|not|been|just|so|too|very|because|like|about|going|i|we|you|my|our|your|it|that|this|they|he|she|there|what|why"
     r"|how|when|if|the (?:same|one|other|error|problem|issue|first|second|wrong|right)|all|only|still|working|fine|ok|okay"
     r"|good|bad|great"
     r"|wrong|right|broken|nothing|something|more|better|worse|please|can|could|do|does|don't|is|are|use|try|thanks|thank"
@@ -59,6 +59,8 @@ _SPELT_OUT = re.compile(
     r",?\s+with(?:out)? (?:an?|one|two|a double|double|the) (?:letter )?['\"]?[a-z]['\"]?(?:'?s)?(?: at the (?:end|start|beginning))?$", re.IGNORECASE
 )
 """How a name is spelt, said after it: "Karina with an a"."""
+_SHOULD = re.compile(r"^(?:(?:it|that) should be|make (?:it|that))\b", re.IGNORECASE)
+"""What something is to be, rather than what it is: a correction only of what is known to have been said."""
 _MAX_WORDS = 6
 _ALIKE = 0.6
 
@@ -82,6 +84,8 @@ def read(text: str, old: str = "") -> Correction | None:
     if old:
         value = values.long(text)
         return Correction(value, old, plain=False) if _may_be_value(value) and values.concrete(value) else None
+    if text.isupper():
+        return None  # shouted, so that no capital means a name
     for form in _SURE + _UNSURE:
         match = form.match(text.strip())
         if match is None:
@@ -92,7 +96,7 @@ def read(text: str, old: str = "") -> Correction | None:
         value = _SPELT_OUT.sub("", values.long(new))
         told = values.concrete(value)
         if _may_be_value(value) and (told or form in _SURE) and not filters.is_question(value):
-            return Correction(value, values.long(old), plain=form in _SURE and (told or bool(old)))
+            return Correction(value, values.long(old), plain=form in _SURE and (told or bool(old)) and not _SHOULD.match(text))
     return None
 
 

@@ -21,9 +21,12 @@ _LEAD = re.compile(
     r"that)?|did i mention(?: that)?|it turns out(?: that)?"
     r"|turns out(?: that)?|the (?:thing|fact|truth) is(?: that)?|given that|seeing that|since|because|although|though"
     r"|whereas|unfortunately|luckily|fortunately"
-    r"|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|no,? not [A-Z][^,]{0,30}(?=,\s+(?:we|i|our|my|it)\b)|in"
+    r"|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|(?:no,? )?not [A-Za-z][^,]{0,30}(?=,\s+(?:we|i|our|my|it)\b)"
+    r"|no [a-z][\w.+#-]*(?=,\s+(?:we|our|compliance|legal|security)\b)|in"
     r" (?:general|short|summary|my case|our case)|generally|overall|just confirmed|just|recently|apparently not|no|sorry"
     r"|wait|please|pls|confirmed(?: with [^:,]{1,40})?|good news"
+    r"|(?:our|the|one|another|my) (?:\w+ )?(?:rule|policy|convention|agreement|requirement|constraint)"
+    r"(?: here| now)? is(?: that)?(?= (?:no|all|every|we|i|the)\b)"
     r"|reminder|that(?=\s+(?:i|we|my|our|i'm|we're)\b)|claude|assistant|dear \w+|folks|guys|all)"
     r"(?=[\s,:;!.\-—–]|$)[\s,:;!.\-—–]*)",
     _I,
@@ -54,12 +57,13 @@ _TODO = re.compile(
     r"|^(?:to-?do|action item|task for (?:me|later)|follow-?up|next steps?)(?: (?:for|to) \w+)?\s*[:—-]\s*",
     _I,
 )
-_CORRECTS = re.compile(
-    r"^(?:(?:oh|ah|hmm+|well|um|and|but|so|hey|ok|okay)[\s,]+)*(?:actually|no|nope|sorry|wait|oops|correction|scratch that"
-    r"|my (?:bad|mistake)|i (?:meant|mean)|rather|make (?:that|it)"
-    r"|typo|let me correct (?:that|myself))\b",
+_RESTATES = re.compile(
+    r"^(?:(?:oh|ah|hmm+|well|um|and|but|so|hey|ok|okay|sorry|no|wait)[\s,]+)*"
+    r"(?:correction|let me correct (?:that|myself)|i was wrong|i made a mistake|scratch that|(?:quick |small )?update(?=:))"
+    r"[\s:,.!—–-]+(?=(?:\S+\s+){3})",
     _I,
 )
+"""Announces that a whole statement takes the place of what was said before."""
 _OPENER = re.compile(
     r"^(?:(?:so|and|but|now|ok|okay|well|hey|then|also|or|just)[\s,]+)*(?:suppose|supposing|imagine|pretend|what if|let(?:'"
     r"|)s (?:say|assume|imagine|pretend|suppose)|assume|assuming|say"
@@ -93,11 +97,16 @@ _HEDGE = re.compile(
     r"|should we|should i|would it|had better|what about|how about|tbd|to be decided)\b",
     _I,
 )
-_MAY = re.compile(r"\b(?:i|we|it|they|you|he|she|that|which|team|app|[a-z]+s) may\b(?! \d)(?! be used)", _I)
-_ALLOWED_THINK = re.compile(r"\bi (?:think|believe) in\b", _I)
+_MAY = re.compile(
+    r"\b(?:i|we|it|they|you|he|she|that|which|team|app|[a-z]+s) may\b(?! \d)(?! be used)"
+    r"(?! not (?:exceed|contain|use|depend|include|store|leave|import|be))",
+    _I,
+)
+_ALLOWED_THINK = re.compile(r"\bi (?:think|believe) in\b|\bi don't know (?-i:[A-Z][\w+#.]*)(?: at all| yet| well| much)?(?=$|,)", _I)
+"""No hedge, but a conviction or what one has not learnt ("I don't know R")."""
 _REPORTED = re.compile(
     r"^(?:(?!i\b|we\b|i've\b|i'm\b)[\w'.]+(?: [\w'.-]+){0,5}?) (?:says?|said|thinks?|claims?|claimed|told|tells|believes?"
-    r"|asked|asks|suggests?|suggested|argues?|argued|insists?|insisted|reckons"
+    r"|asked|asks|suggests?|suggested|argues?|argued|insists?(?! on)|insisted(?! on)|reckons"
     r"|recommends?|recommended|complains?|mentioned|mentions|wrote|writes|states?|replied|announced|hopes?|wondered)\b(?! "
     r"by\b)|\b(?:according to|says that|told me|he said|she said|they said|quote)\b",
     _I,
@@ -162,6 +171,16 @@ _AT_HAND = re.compile(
 )
 
 
+_RULED = re.compile(
+    r"[\s,;]+(?:-\s+)?(?:(?:(?:and )?(?:that|this)(?:'s| is)|per|as per|by|it's)\s+"
+    r"(?:(?:in |part of |by )?(?:our|the|a|an|company|team|house|my)\s+(?:[\w-]+ ){0,2}"
+    r"(?:rules?|polic(?:y|ies)|conventions?|(?:style ?)?guide(?:lines?)?|standards?|contract|law|terms|requirements?|agreement|preference)"
+    r"(?: (?:here|with \w+(?: \w+)?))?"
+    r"|how (?:we|our \w+|the \w+|\w+) (?:do|define|want|like|work|handle|name|call|count|agree|write)\w*(?: \w+){0,3})"
+    r"|(?:a )?(?:legal|regulatory|contractual|hard|company|customer) (?:requirement|polic(?:y|ies)|rule|limit)s?)$",
+    _I,
+)
+"""Says that what stands before it is a rule."""
 STANDING_LEAD = re.compile(
     r"^(?:going forward|from now on|from here on|in (?:the )?future|henceforth|as a rule|by default|every time|as of"
     r" (?:now|today))[\s,:]+(?:please[\s,]+)?",
@@ -171,22 +190,24 @@ STANDING_LEAD = re.compile(
 DASH = re.compile(
     r"(?<!sorry)(?<!no)(?<!wait)(?<!oops)(?<!actually),\s+(?=(?:no[, ] ?(?:wait|sorry|actually|it'?s|i mean)?|sorry|wait|oops"
     r"|i meant?|correction|or rather|scratch that)[\s,])"
-    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|(?<!decision)(?<!decided)(?<!settled)(?<!agreed)(?<!constraint)(?<!requirement)(?<!rule):\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
+    r"|\s+[-–—]{1,3}\s+|—|\s*\.\.\.+\s*|…|(?<!decision)(?<!decided)(?<!settled)(?<!agreed)(?<!constraint)(?<!requirement)(?<!rule)(?<!remember)(?<!note):\s+(?=(?:i|we|i'm|we're|i've|we've|my|our|the|all|no|every|always|never)\b)",
     _I,
 )
 """Sets one part of a sentence off from another."""
 
 
 def strip_lead(text: str) -> tuple[str, bool, bool]:
-    """The text without leading discourse words; whether it asked to remember; whether it began like a correction."""
-    remembered, corrects, changed = False, bool(_CORRECTS.match(text)), True
+    """The text without leading discourse words; whether it asked to remember; whether it announced a correction, which is to be remembered too."""
+    remembered, restates, changed = False, False, True
     while changed and text and not todo_lead(text):
         changed = False
-        if match := _REMEMBER.match(text):
+        if match := _RESTATES.match(text):
+            remembered, restates, text, changed = True, True, text[match.end() :], True
+        elif match := _REMEMBER.match(text):
             remembered, text, changed = True, text[match.end() :], True
         elif (match := _LEAD.match(text)) and _may_drop(match[0], text[match.end() :]):
             text, changed = text[match.end() :], True
-    return text, remembered, corrects
+    return text, remembered, restates
 
 
 def _may_drop(lead: str, after: str) -> bool:
@@ -237,6 +258,12 @@ def is_reported(text: str) -> bool:
 def is_question(text: str) -> bool:
     """Worded as a question, with or without its mark."""
     return bool(_QUESTION.match(text[:1].lower() + text[1:]))
+
+
+def ruled_at(text: str) -> int:
+    """Where a clause begins that calls what stands before it a rule ("..., that's our style guide"); the length of the text if there is none."""
+    match = _RULED.search(text)
+    return match.start() if match and len(text[: match.start()].split()) > 2 else len(text)
 
 
 def question_at(text: str) -> int:

@@ -1,40 +1,70 @@
-"""The last gate: nothing is kept that the person's words do not prove."""
+"""The last gate, for every extractor: nothing is kept that the person's words do not prove. Pure."""
 
 import re
+from enum import StrEnum
 
-from services.core import models
+from services.core import block, models
+from services.core.redaction.spans import PLACEHOLDER
+from services.worker.extraction import own_words
 
-_TOKEN = re.compile(r"<[A-Z][A-Z_]*(?:_\d+)?>|[^\W_][\w.+#/@:-]*")
-_PUNCTUATION = "./@:-"  # part of a token only inside it
+
+class Flaw(StrEnum):
+    """Why a fact is not proved: a closed set, also the label of the metric."""
+
+    QUOTE = "quote"  # it does not stand in the person's words
+    NEGATION = "negation"  # the quote leaves out a negation that it stands under
+    WORDS = "words"  # the text has words of its own, or the quote's in another order
+    NAME = "name"  # a name, number or identifier of a field is not in the quote
+    POLARITY = "polarity"  # said to hold, and denied in the text, or the other way round
+    PLACEHOLDER = "placeholder"  # a piece of a redacted value's placeholder
+
+
+_PIECE = re.compile(r"<[A-Z][A-Z_]*_?\d*(?![A-Z_\d>])|(?<![<A-Z_\d])[A-Z][A-Z_]*_\d+>")
 _OPENERS = frozenset({"i", "my", "we", "our", "the", "this", "a", "an", "i'm", "i've", "we're", "we've"})
+
+_JOINTS = re.compile(r"[/'._-]")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 
 
 def grounded(fact: models.Fact, words: str, context: tuple[str, ...] = ()) -> bool:
-    """Whether the quote stands in the words, and every name, number and identifier of the fact in the quote.
+    """Whether the person's words prove the fact."""
+    return flaw(fact, words, context) is None
 
-    White space counts as one blank. What a correction took over from its antecedent may stand in the words or in the context instead.
+
+def flaw(fact: models.Fact, words: str, context: tuple[str, ...] = ()) -> Flaw | None:
+    """What is wrong with a fact; None if the quote stands in the words, and everything that the fact says in the quote.
+
+    White space counts as one blank. BRB's own blocks are nobody's words. What a correction took over from its antecedent may stand in the
+    words or in the context (the person's earlier turns) instead of the quote.
     """
-    quote = _flat(fact.quote)
-    if not quote or quote not in _flat(words):
-        return False
-    proof = _tokens(quote)
-    if fact.replaces or fact.correction:
-        proof |= _tokens(words).union(*map(_tokens, context))
-        if fact.value and not _telling(fact.value) <= _tokens(quote):
-            return False
-    return all(_telling(text) <= proof for text in (fact.text, fact.value, fact.replaces))
+    said = block.strip(words)
+    if not own_words.is_part(fact.quote, said):
+        return Flaw.QUOTE
+    if any(_PIECE.search(PLACEHOLDER.sub(" ", text)) for text in (fact.text, fact.value, fact.quote)):
+        return Flaw.PLACEHOLDER
+    if own_words.is_denied(fact.quote, said):
+        return Flaw.NEGATION
+    takes_over = bool(fact.replaces or fact.correction)
+    if not takes_over and not own_words.in_order(fact.text, fact.quote):
+        return Flaw.WORDS
+    if fact.polarity and own_words.is_denied(fact.value, fact.text) and not own_words.is_negative(fact.subject):
+        return Flaw.POLARITY
+    return _unproved(fact, (said, *context) if takes_over else ())
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _tokens(text: str) -> frozenset[str]:
-    plain = text.replace("`", "").replace("*", "").replace("’", "'")
-    return frozenset(token.rstrip(_PUNCTUATION).casefold() for token in _TOKEN.findall(plain))
+def _unproved(fact: models.Fact, also: tuple[str, ...]) -> Flaw | None:
+    """also: texts that may prove what the quote does not, but for the value."""
+    own = frozenset(own_words.words(fact.quote))
+    proof = own.union(*map(own_words.words, also))
+    if not (fact.closes or own.issuperset(own_words.words(fact.value))) or not all(
+        _telling(each) <= proof for each in (fact.text, fact.subject, fact.replaces)
+    ):
+        return Flaw.NAME
+    pieces = proof.union(_ORDINAL.sub("", word) for word in proof).union(*map(_JOINTS.split, proof))
+    return None if all(pieces.issuperset(own_words.words(each)) for each in fact.entities) else Flaw.NAME
 
 
 def _telling(text: str) -> frozenset[str]:
-    """Names, numbers and identifiers: what must not be invented."""
-    tokens = (token.rstrip(_PUNCTUATION) for token in _TOKEN.findall(text))
-    return frozenset(t.casefold() for t in tokens if t.casefold() not in _OPENERS and (t != t.lower() or not t.isalpha()))
+    """Names, numbers, identifiers, addresses and placeholders: what must not be invented."""
+    found = ((token.word, text[token.start : token.end]) for token in own_words.tokens(text))
+    return frozenset(word for word, said in found if word not in _OPENERS and (said != said.lower() or not said.isalpha()))

@@ -49,7 +49,7 @@ _PROGRAM_LANGUAGES = _names(
     " f# zig elm cobol fortran nim crystal gleam racket scheme lisp"
 )
 _LANGUAGES = _PROGRAM_LANGUAGES | _names(
-    "sql solidity matlab bash html css graphql docker celery pandas numpy pytorch"
+    "node node.js nodejs deno sql solidity matlab bash html css graphql docker celery pandas numpy pytorch"
     " tensorflow spark airflow dbt excel blender unity unreal godot figma tailwind bootstrap qt gtk flutter react_native electron tauri"
 )
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in _names(names)}

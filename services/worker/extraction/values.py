@@ -45,7 +45,7 @@ _TEST_ENV = re.compile(
     r"\btest (?:env|environment|server|database|db|cluster|stage|system)s?\b|\bin (?:the )?tests?\b|\bfor (?:the )?tests?\b", re.IGNORECASE
 )
 _ENTITY = re.compile(
-    r"(?<![\w°])(?:<[A-Z][A-Z_]*(?:_\d+)?>|(?:[A-Z][\w.+#-]*|[a-z]+[A-Z][\w.+#-]*|[a-z][\w-]*(?:[.\d/_][\w-]+)+)(?:\s+(?:[A-Z][\w.+#-]*|\d[\d.]*))*)"
+    r"(?<![\w°])(?:<[A-Z][A-Z_]*(?:_\d+)?>|(?:[A-Z][\w.+#-]*|[a-z]+[A-Z][\w.+#-]*|[a-z][\w-]*(?:[.\d/_][\w-]+)+)(?:\s+(?:[A-Z][\w.+#-]*|\d[\w.]*))*)"
 )
 _NOT_ENTITIES = frozenset(
     {
@@ -115,12 +115,15 @@ def bare(value: str) -> str:
     return value
 
 
+_STRESSED = re.compile(r"(?:especially|particularly|mainly|mostly|specifically|including|like|such as|e\.g\.?|not|but)\b", re.IGNORECASE)
+
+
 def items(value: str) -> tuple[str, ...]:
     """The members of a plain list ("React, TypeScript and Tailwind"), or the value alone."""
     if value.startswith("to "):
         return (value,)
-    parts = tuple(p for part in _ITEMS.split(value) if (p := bare(part.strip())))
-    plain = 1 < len(parts) <= 8 and all(len(p.split()) <= 3 for p in parts)
+    parts = tuple(p for part in _ITEMS.split(value) if (p := bare(part.strip(' "“”'))))
+    plain = 1 < len(parts) <= 8 and all(len(p.split()) <= 3 and not _STRESSED.match(p) for p in parts)
     return parts if plain else (value,)
 
 

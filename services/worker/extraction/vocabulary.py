@@ -40,6 +40,11 @@ HOLDS = {  # what a person (or "we") does for long: verb → (attribute, preposi
     "drink": ("drinks", "", False),
     "eat": ("eats", "", False),
     "smoke": ("smokes", "", False),
+    "compete": ("competes", "in", False),
+    "collect": ("collects", "", False),
+    "breed": ("breeds", "", False),
+    "coach": ("coaches", "", False),
+    "restore": ("restores", "", False),
 }
 GROUP_HOLDS = _words(
     "host deploy ship release store keep follow target support build develop maintain own serve sell log monitor track test format lint squash merge"
@@ -47,6 +52,7 @@ GROUP_HOLDS = _words(
     "hire communicate review publish"
     " manage name prefix sign encrypt back backup cache authenticate authorize stick share standardize plan sprint pay "
     "rent operate run have practise practice"
+    " close open invoice order rent train onboard archive delete purge retain translate teach"
     " document generate push validate process ingest export provision orchestrate collaborate freeze bundle compile package scale"
 )
 THING_HOLDS = _words(
@@ -85,7 +91,9 @@ NATIONALITIES_AND_STATES = _words(
     " kazakh uzbek mongolian welsh english londoner parisian berliner bavarian texan californian nordic scandinavian latino latina asian "
     " hindu sikh atheist agnostic protestant lutheran orthodox serious pregnant hungry"
 )
-MADE_WITH = _words("build write code implement base host deploy power handle manage store serve monitor cache run do make sign render style test")
+MADE_WITH = _words(
+    "build write code implement base host deploy power handle manage store serve monitor cache run do make sign render style test register"
+)
 
 PERSONAL_TOOLS = re.compile(
     r"\b(?:n?vim|neovim|emacs|vs ?code|visual studio(?: code)?|pycharm|intellij|webstorm|jetbrains|sublime|helix|nano|zsh"
@@ -100,7 +108,7 @@ PEOPLE = _words(
     "mum father dad brother sister"
     " cousin aunt uncle grandmother grandfather niece nephew friend boss manager colleague coworker teammate mentor "
     "roommate flatmate neighbor neighbour dog"
-    " cat pet puppy kitten parrot rabbit twins parents"
+    " cat pet puppy kitten parrot rabbit twins parents pi advisor adviser supervisor professor client"
 )
 FAMILY = _words(
     "wife husband girlfriend boyfriend fiance fiancee spouse daughter son kid child children baby mother mom mum father dad brother sister cousin"
@@ -131,6 +139,7 @@ THINGS = _words(  # nouns that name a project's parts and agreements; "the <noun
     "logo brand codename goal target"
     " scope freeze password secret token tokens certificate commits commit prs pull requests code review reviews tickets "
     "ticket docs documentation config"
+    " group department lab browser platform retention"
     " room start end kickoff indentation encoding length formatting spacing quotes offsite defense sabbatical survey store "
     "shop warehouse panel portal storage backup model scheduler monitoring auth authentication"
 )
@@ -181,7 +190,7 @@ JOBS = re.compile(
     r"|coordinator|supervisor|assistant|secretary|clerk|cashier|salesman|salesperson|agent|operator|tester|maintainer|contractor|freelancer"
     r"|entrepreneur|founder|cofounder|co-founder|owner|owner-operator|lead|head|chief|president|vp|ceo|cto|cfo|coo|cio|ciso|pm|po|sre|dba|dev|devops"
     r"|admin|sysadmin|student|phd|postdoc|undergrad|intern|trainee|apprentice|junior|senior|fellow|postgrad|grad|candidate|hacker|coder|worker"
-    r"|artist|potter|tailor|builder|welder|machinist|surveyor|cartographer|meteorologist|astronomer|archaeologist|anthropologist|sociologist"
+    r"|guide|recluse|activist|veteran|homemaker|artist|potter|tailor|builder|welder|machinist|surveyor|cartographer|meteorologist|astronomer|archaeologist|anthropologist|sociologist"
     r"|principal|priest|pastor|rabbi|monk|diplomat|politician|minister|mayor|stockbroker|realtor|landlord|craftsman|foreman|seamstress"
     r"|\w+(?:ologist|ographer|ician|smith|maker|keeper|wright))s?$",
     re.IGNORECASE,
@@ -201,7 +210,11 @@ TRAITS = re.compile(
     r"^(?:allergic to|fluent in|new to|familiar with|not familiar with|comfortable with|experienced (?:in|with)|vegan"
     r"|vegetarian|pescatarian|lactose intolerant"
     r"|left-handed|right-handed|colou?r-?blind|dyslexic|deaf|hard of hearing|blind|married|single|divorced|engaged|retired"
-    r"|self-employed|unemployed|self-taught"
+    r"|self-employed|unemployed|self-taught|freelance\b|ex[- ]military"
+    r"|in (?:college|high school|law school|med(?:ical)? school|grad(?:uate)? school|the \w+ grade|an? (?:\w+ ){0,2}relationship"
+    r"|my (?:early |mid[- ]?|late )?(?:teens|twenties|thirties|forties|fifties|sixties|seventies|[2-7]0s))\b"
+    r"|partly (?:deaf|blind)|a stay[- ]at[- ]home \w+"
+    r"|in the (?:army|navy|air force|military|reserves)"
     r"|freelancing|bilingual|trilingual|diabetic|celiac|gluten[- ]free|a morning person|an early bird|a night owl|visually "
     r"impaired|autistic|(?:really |quite |pretty |very )?(?:terrible|bad|good|great|experienced|rusty) (?:at|with|in|on) "
     r"(?!this\b|that\b|it\b)|responsible for"

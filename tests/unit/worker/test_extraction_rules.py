@@ -421,7 +421,7 @@ def test_a_pasted_megabyte_costs_little(extractor: rules.RulesExtractor) -> None
 
 def test_the_funnel_is_counted(extractor: rules.RulesExtractor) -> None:
     def kept() -> float:
-        return REGISTRY.get_sample_value("brb_facts_total", {"stage": "kept", "outcome": "kept"}) or 0.0
+        return REGISTRY.get_sample_value("brb_facts_total", {"stage": "kept", "outcome": "rules"}) or 0.0
 
     before = kept()
     extractor.extract(_turn("I use vim"))

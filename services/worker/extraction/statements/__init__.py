@@ -58,5 +58,6 @@ _RULES: tuple[Rule, ...] = (
     persons.habit,
     things.group_does,
     things.thing_does,
+    things.described,
     duties.there_is,
 )

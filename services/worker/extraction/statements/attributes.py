@@ -5,11 +5,15 @@ import re
 from services.core.models import Category
 from services.worker.extraction import tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
-from services.worker.extraction.statements import drafts, duties, uses
+from services.worker.extraction.statements import drafts, duties, things, uses
 from services.worker.extraction.statements.drafts import Draft
 
 _FULL_NAME = re.compile(r"^(?:full|real|actual|proper|legal|first|given) name$")
 _OF_NOW = re.compile(r"^(?:new|current|present)\s+(?=\w)")
+_ON_A_DATE = re.compile(
+    rf"^(?:now )?(?:due |scheduled |planned )?(?:on|by|for|in) (?P<day>(?:the )?(?:\d{{1,2}}\S* (?:of )?)?{vocabulary.MONTHS}\b.*)$", re.I
+)
+_ACRONYM = re.compile(r"^(?:the |our )?(?!CPU|RAM|GPU|RSS|TTFB|LCP|PR|ID)[A-Z]{3,6}$")
 _DISTANCE = re.compile(
     rf"^(?:\w+ )?{vocabulary.SMALL_NUMBERS} (?:more )?(?:commits?|lines?|versions?|steps?|releases?) (?:ahead|behind|long|off)\b", re.IGNORECASE
 )
@@ -17,6 +21,11 @@ _DISTANCE = re.compile(
 
 def attribute(frame: Frame) -> Draft | None:
     """Such as "My favourite editor is vim", "our staging database is MySQL", "the release deadline is May 15", "Postgres is our main database"."""
+    if frame.progressive and frame.who is Who.MY and vocabulary.FAVORITE.search(frame.subject):
+        value = values.long(frame.predicate)  # "my favorite hobbies are listening to music and knitting"
+        return Draft(
+            Category.PREFERENCE, 0.85, attribute=values.noun_phrase(frame.subject), value=value, functional=True, polarity=drafts.polarity(frame)
+        )
     if (
         not frame.copula
         or frame.who not in {Who.MY, Who.OUR, Who.THING}
@@ -40,6 +49,10 @@ def attribute(frame: Frame) -> Draft | None:
         )
     if "only" in frame.adverbs and frame.negated:
         return None
+    if frame.subject.lower() in {"everything", "everything here", "all our code", "the whole stack", "our whole stack"}:
+        return _everything(frame)
+    if frame.who in {Who.THING, Who.OUR} and (match := _ON_A_DATE.match(values.long(frame.rest))) and not drafts.TASK_NOUN.match(frame.subject):
+        return things.dated(frame, "date", match["day"]) if drafts.head(frame.subject) not in vocabulary.JUNK_NOUNS else None
     turned = re.match(
         r"(?:our|my|the (?=(?:oldest|newest|minimum|maximum|only|main|default|primary|official|latest|lowest|highest|preferred)\b)) ?(.+)", frame.rest
     )
@@ -50,6 +63,14 @@ def attribute(frame: Frame) -> Draft | None:
     if drafts.head(noun) in vocabulary.JUNK_NOUNS or not value or drafts.empty(value) or len(noun.split()) > 7:
         return None
     return _mine(frame, noun, value) if frame.who is Who.MY else _ours(frame, noun, value)
+
+
+def _everything(frame: Frame) -> Draft | None:
+    """Such as "everything is Elixir and Phoenix LiveView"."""
+    value = values.bare(values.long(frame.rest))
+    if frame.negated or not (tools.known(value) or tools.known(values.bare(re.sub(r"^(?:written )?in ", "", value)))):
+        return None
+    return Draft(Category.TECHNICAL_CHOICE, 0.75, subject="team", attribute="uses", value=re.sub(r"^(?:written )?in ", "", value), several=True)
 
 
 def _turned(frame: Frame, match: re.Match[str]) -> Draft | None:
@@ -114,7 +135,12 @@ def _ours(frame: Frame, noun: str, value: str) -> Draft | None:
         or not (
             "'s " in frame.subject
             or (
-                uses.durable_thing(frame)
+                (
+                    uses.durable_thing(frame)
+                    or (_ACRONYM.match(frame.subject) and re.match(r"v?\d[\d.]*$", values.short(value)))
+                    or (noun.endswith((" date", " deadline")) and bool(vocabulary.DATE.search(value)))
+                    or (_is_relational(noun) and frame.subject.lower().startswith("the ") and bool(drafts.NAMES.match(value)))
+                )
                 and not (frame.named and len(frame.subject.split()) == 1 and drafts.head(frame.subject) not in vocabulary.THINGS)
             )
         )
@@ -161,7 +187,7 @@ def _is_relational(noun: str) -> bool:
     return bool(
         re.search(
             r"\b(?:language|database|framework|deadline|budget|name|linter|formatter|orm|broker|license|licence|region|cloud"
-            r"|provider|host|lead|manager|owner|editor|version|format|strategy|convention|stack|tool)$",
+            r"|provider|host|lead|head|contact|client|customer|sponsor|approver|reviewer|manager|owner|editor|version|format|strategy|convention|stack|tool)$",
             noun,
         )
     )

@@ -225,6 +225,9 @@ def gave_up(frame: Frame) -> Draft | None:
         and (frame.past or frame.perfect)
     ):
         return uses.use(frame, values.bare(values.short(match[1])), polarity=False)
+    if frame.verb == "stop" and frame.who is Who.WE and (match := re.match(r"(support|ship|offer|maintain)(?:p?)ing (.+)", frame.rest)):
+        done = frame.past or frame.perfect
+        return Draft(Category.PROJECT_CONTEXT, 0.8, "team", match[1], values.long(match[2]), polarity=False) if done else None
     if (
         frame.verb in {"stop", "quit"}
         and (match := re.match(r"(?:eating|drinking|liking|watching|playing|smoking)\b\s*(.*)", frame.rest))

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from services.core.models import Category
-from services.worker.extraction import values, vocabulary
+from services.worker.extraction import tools, values, vocabulary
 from services.worker.extraction.clauses import Frame, Who
 from services.worker.extraction.statements import changes, drafts, things
 from services.worker.extraction.statements.drafts import Draft
@@ -19,6 +19,7 @@ _NAMING = re.compile(
     r"|website|site|blog|band|dog|cat|baby|son|daughter|server|cluster|release)) (?P<name>\S+)$",
     re.IGNORECASE,
 )
+_LET_GO = re.compile(r"^(?:let'?s|lets) (?:also |just )?(?:drop|ditch|abandon|retire|get rid of) (?:support for )?(?P<what>.+)$", re.IGNORECASE)
 _KEPT_OUT = frozenset({"support", "ship", "offer", "build", "allow", "accept", "target", "maintain"})
 
 
@@ -42,9 +43,13 @@ def decided(frame: Frame) -> Draft | None:
     if (
         frame.who is Who.NONE
         and frame.verb in {"let", "use", "go", "stick", "switch", "adopt", "keep"}
-        and (match := re.match(r"(?:let'?s|lets) (?:use|go with|stick (?:with|to)|switch to|adopt|keep using) (.+)", frame.text, re.I))
+        and (
+            match := re.match(r"(?:let'?s|lets) (?:also |just )?(?:use|go with|stick (?:with|to)|switch to|adopt|keep using) (.+)", frame.text, re.I)
+        )
     ):
         return _let_us(frame, match[1])
+    if frame.who is Who.NONE and (match := _LET_GO.match(frame.text)) and tools.known(values.short(match["what"])):
+        return _chosen(frame, match["what"], polarity=False)
     if (
         frame.verb == "go"
         and (frame.who is Who.WE or frame.progressive or frame.form == "VBG" or frame.past or frame.perfect)
@@ -138,6 +143,7 @@ def _planned(frame: Frame, infinitive: str) -> Draft | None:
         vocabulary.WHEN_DUE.search(what)
         and frame.who in {Who.WE, Who.I}
         and not frame.negated
+        and not re.match(r"(?:you|it|this|that|them)\b", what, re.IGNORECASE)
         and verb not in {"be", "see", "try", "get", "let", "ask"}
         and not drafts.empty(values.short(what))
     ):

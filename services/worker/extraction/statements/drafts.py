@@ -78,7 +78,7 @@ ANSWERS = re.compile(
 STANDING = re.compile(
     r"\b(?:always|never|don't ever|ever$|henceforth|by default|to me like|from now on|going forward|in (?:this|our"
     r"|my) (?:project|repo|repository|codebase"
-    r"|team|company|app)|at all times|in (?:all|every) \w+|(?:before|after) every|every time|whenever|in future|in the "
+    r"|team|company|app)|at all times|in (?:all|every) \w+|in everything|everywhere$|(?:before|after) every|every time|whenever|in future|in the "
     r"future"
     r"|under no circumstances|for all (?:new )?\w+|without exception|as a rule)\b",
     re.IGNORECASE,
@@ -150,12 +150,18 @@ def is_person(frame: Frame) -> bool:
 
 def head(subject: str) -> str:
     phrase = re.split(r"\s+(?:of|for|in|on|at|with|to|from|that|which|who)\s+", values.noun_phrase(subject))[0]
-    return phrase.split()[-1] if phrase.split() else ""
+    last = phrase.split()[-1] if phrase.split() else ""
+    return last if last in vocabulary.THINGS | vocabulary.JUNK_NOUNS else _singular(last)
+
+
+def _singular(noun: str) -> str:
+    """Of a thing in the plural ("rate limits"); other nouns stay as they are."""
+    return next((noun.removesuffix(end) for end in ("s", "es") if noun.endswith(end) and noun.removesuffix(end) in vocabulary.THINGS), noun)
 
 
 def empty(value: str) -> bool:
     """Points at something outside the statement, or at nothing."""
-    if re.search(r"[\[\]{}]|<[a-z]|\b(?:foo|bar|xxx+)\b|\.\.\.", value):
+    if re.search(r"[\[\]{}]|<[a-z]|\b(?:foo|baz|xxx+)\b|\.\.\.", value):
         return True  # a template's gap
     words = re.findall(r"[\w'<>-]+", value.lower())
     if not words:
@@ -182,6 +188,8 @@ def empty(value: str) -> bool:
         "such",
         "another",
     }:
+        return True
+    if words[:2] in (["the", "same"], ["a", "similar"], ["the", "one"]):
         return True
     return all(
         w in vocabulary.GENERIC_OBJECTS

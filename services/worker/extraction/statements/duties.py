@@ -28,8 +28,8 @@ def promised(frame: Frame) -> Draft | None:
         return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
     if frame.verb == "owe" and len(frame.rest.split()) > 1 and not frame.past:
         return Draft(Category.TODO, 0.7, subject=drafts.subject_of(frame))
-    if frame.perfect:
-        return None  # "we must have missed it" guesses
+    if frame.perfect or ("must" in frame.auxiliaries and frame.copula and not values.concrete(frame.rest)):
+        return None  # "we must have missed it", "we must be early" guess
     if frame.verb == "have" and re.match(r"(?:yet|still) to \w", frame.rest):
         return Draft(Category.TODO, 0.8, subject=drafts.subject_of(frame))
     due = vocabulary.WHEN_DUE.search(f"{frame.before} {frame.rest}")
@@ -80,6 +80,7 @@ _HANDLED = (
     "|deleted|kept|tagged|formatted|typed|prefixed|reproducible|accessible|idempotent"
 )
 _FORBIDDEN_TO_ALL = frozenset({"leave", "exceed", "deploy", "merge", "ship", "push", "share", "store", "log", "commit", "release", "access"})
+_NOT_TO_BE_DONE = frozenset({"exceed", "contain", "use", "depend", "include", "store", "leave", "import"})
 _FORBIDDEN_TO_YOU = re.compile(
     r"(?:modify|edit|touch|change|delete|remove|commit|push|merge|deploy|rename|log|expose|share) (?:(?:the|our|any|my|anything) |to )\w",
     re.IGNORECASE,
@@ -127,7 +128,11 @@ def constrained(frame: Frame) -> Draft | None:
     """Such as "We can't use GPL code", "all endpoints must be authenticated", "deploys are not allowed on Fridays"."""
     if frame.who in {Who.OTHER, Who.NONE} or (frame.who is Who.THING and drafts.TASK_NOUN.match(frame.subject)) or frame.past or frame.perfect:
         return _laid_down(frame)
-    if frame.subject.lower() == "everything" and frame.rest == "to work":
+    if frame.subject.lower() == "everything":
+        must = values.long(frame.rest.removeprefix("to "))
+        obliged = frame.verb in {"have", "need"} and frame.rest.startswith("to ") and len(must.split()) > 2 and not drafts.empty(must)
+        return Draft(Category.CONSTRAINT, 0.75, "everything", "must", must, polarity=drafts.polarity(frame)) if obliged else None
+    if "must" in frame.auxiliaries and frame.copula and frame.who is Who.WE and not values.concrete(frame.rest):
         return None
     if "must" in frame.auxiliaries and frame.copula and frame.rest.split(" ")[0].lower() in vocabulary.TRANSIENT_STATES - {"in", "on", "at"}:
         return None  # "the server must be down" guesses
@@ -146,7 +151,7 @@ def constrained(frame: Frame) -> Draft | None:
     modal = (
         "must" in frame.auxiliaries
         or ("should" in frame.auxiliaries and (strict or (frame.negated and frame.who is Who.WE)))
-        or ("may" in frame.auxiliaries and frame.negated and frame.passive)
+        or ("may" in frame.auxiliaries and frame.negated and (frame.passive or frame.verb in _NOT_TO_BE_DONE))
         or (frame.subject.lower() == "nothing" and {"may", "must"} & set(frame.auxiliaries) and frame.verb in _FORBIDDEN_TO_ALL)
         or (frame.subject.lower().startswith("no ") and ("may" in frame.auxiliaries or frame.verb in _FORBIDDEN_TO_ALL))
     )
@@ -166,7 +171,7 @@ def constrained(frame: Frame) -> Draft | None:
     if (
         frame.who is Who.WE
         and forbidden
-        and frame.verb in {"get", "figure", "find", "see", "make", "seem", "connect", "reproduce", "understand", "tell"}
+        and frame.verb in {"get", "figure", "find", "see", "make", "seem", "connect", "go", "reproduce", "understand", "tell"}
     ):
         return None
     if (

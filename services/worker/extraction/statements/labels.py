@@ -7,6 +7,14 @@ from services.worker.extraction import tools, values
 from services.worker.extraction.statements import drafts
 from services.worker.extraction.statements.drafts import Draft
 
+_ONLY = re.compile(
+    r"^only (?:(?-i:[A-Z])[\w'-]+(?: and (?-i:[A-Z])[\w'-]+)?|the [\w ]{2,20} team|admins|maintainers|seniors|owners)"
+    r" (?:(?:has|have) (?:\w+ )?access\b|(?:can|may) (?:approve|merge|deploy|release|access|publish|change)\b).*$",
+    re.IGNORECASE,
+)
+_IT_IS = re.compile(r"^(?P<value>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*){0,2}) (?P<how>it is(?:,? then)?|then)$")
+"""Such as "ClickHouse it is": the choice among what was talked about."""
+_NO_CHOICE = frozenset({"What", "Who", "So", "Here", "There", "Well", "Ok", "Yes", "No", "Then", "Fine", "Whatever", "As"})
 _LABEL = re.compile(
     r"^(?P<key>(?:(?:my|our|the|project|app|tech|main|primary|preferred|current|favou?rite|release|target)\s+)*(?:name"
     r"|stack|time ?zone|deadline|editor|os|language|framework|database|db|budget|role"
@@ -77,6 +85,10 @@ def labelled(text: str) -> Draft | None:
         return None if drafts.empty(settled["value"]) else Draft(Category.DECISION, 0.85, subject="team", value=values.long(settled["value"]))
     if (part := _PART.match(text)) and all(_is_tool(each) for each in values.items(part["value"])):
         return Draft(Category.TECHNICAL_CHOICE, 0.8, "team", values.noun_phrase(part["key"]), part["value"].strip(), functional=True)
+    if _ONLY.match(text):
+        return Draft(Category.CONSTRAINT, 0.75, subject="team")
+    if (chosen := _IT_IS.match(text)) and (tools.known(chosen["value"]) or (chosen["how"] != "then" and chosen["value"] not in _NO_CHOICE)):
+        return Draft(Category.DECISION, 0.8, subject="team", attribute="uses", value=chosen["value"], several=True)
     match = _LABEL.match(text)
     if match is None or drafts.empty(match["value"]):
         return None

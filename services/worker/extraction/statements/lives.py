@@ -15,11 +15,28 @@ def holds(frame: Frame) -> Draft | None:
         return _of_family(frame)
     if not drafts.is_person(frame) or {"would", "could", "might", "should", "can", "will"} & set(frame.auxiliaries) - {"can"}:
         return None
-    if frame.past and frame.verb not in {"graduate", "study", "bear", "grow", "marry", "join", "start"}:
+    if frame.past and frame.verb not in {
+        "graduate",
+        "study",
+        "bear",
+        "grow",
+        "marry",
+        "join",
+        "start",
+        "move",
+        "take",
+        "inherit",
+        "turn",
+        "raise",
+        "use",
+        "win",
+    }:
         return None
     subject, personal = drafts.subject_of(frame), Category.PERSONAL_INFO
     if frame.who is Who.THING and frame.verb not in {"live", "work", "own", "maintain", "lead", "manage", "handle", "speak", "report"}:
         return None
+    if (event := _event(frame, subject)) is not None:
+        return event
     if frame.verb == "work":
         return _works(frame, subject)
     if frame.verb == "get" and frame.perfect and frame.form in {"VBN", "VBD"}:
@@ -49,7 +66,7 @@ def holds(frame: Frame) -> Draft | None:
             "birthday" if vocabulary.DATE.search(match[2]) and match[1] == "on" else "birth year" if re.match(r"\d{4}", match[2]) else "birthplace"
         )
         return Draft(personal, 0.9, subject=subject, attribute=attribute, value=values.long(match[2]), functional=True)
-    if frame.verb == "grow" and (match := re.match(r"up in (.*[A-Z].*)", frame.rest)):
+    if frame.verb == "grow" and (match := re.match(r"up (?:in|on|near|outside) (.*[A-Z].*|an? .+)", frame.rest)):
         return Draft(personal, 0.85, subject=subject, attribute="hometown", value=values.short(match[1]), functional=True)
     joined_data = frame.verb == "join" and re.match(r"the (?!.*\b(?:team|club|group|board|choir|band)\b)", frame.rest)
     if frame.verb in {"graduate", "join", "marry"} and values.concrete(frame.rest) and not joined_data:
@@ -64,6 +81,61 @@ def holds(frame: Frame) -> Draft | None:
     if holds is None or (frame.progressive and frame.verb not in {"live", "study", "lead", "manage", "report", "maintain"}):
         return None
     return _held(frame, subject, holds)
+
+
+_FORMER = re.compile(r"to (?:be an?|work (?:at|for|as|in)|live in|teach|play|own|run an?|study)\b", re.IGNORECASE)
+_RATE = re.compile(r"[$€£]?\d[\d.,]* ?(?:[$€£]|euros?|dollars?|pounds?|usd|eur|gbp)?(?: (?:an?|per) (?:hour|day|month|project)|/h\w*)", re.IGNORECASE)
+_LESSONS = re.compile(r"[\w ]*\b(?:lessons|classes|courses?)\b", re.IGNORECASE)
+
+
+def _event(frame: Frame, subject: str) -> Draft | None:
+    """Such as "I turned 40", "I was raised on a farm", "I used to work at Nokia", "I won a medal in 1992", "I charge 85 euros an hour"."""
+    personal, rest = Category.PERSONAL_INFO, frame.rest
+    if frame.verb == "know" and frame.who is Who.I and tools.known(values.short(rest)) and frame.auxiliaries in {(), ("do",)} and not frame.past:
+        return Draft(personal, 0.75, subject, "knows", values.short(rest), polarity=drafts.polarity(frame))
+    if frame.negated or frame.perfect:
+        return None
+    if frame.verb == "turn" and frame.past and (match := re.match(r"(\d{1,2})\b(?!\.)", rest)):
+        return Draft(personal, 0.85, subject, "age", match[1], functional=True)
+    if frame.verb == "raise" and frame.passive and re.match(r"(?:in|by|on|as)\b", rest):
+        return Draft(personal, 0.85, subject, "", values.long(rest))
+    if frame.verb == "use" and frame.past and _FORMER.match(rest) and not re.search(r"\b(?:it|them|this|that)\b", rest):
+        return Draft(personal, 0.8, subject, "", values.long(rest))
+    if frame.who is not Who.I:
+        return None
+    took_over = frame.past and (frame.verb == "inherit" or (frame.verb == "take" and rest.startswith("over ")))
+    if took_over and re.match(r"(?:over )?an? \S", rest):
+        return Draft(Category.PROJECT_CONTEXT, 0.75, subject, "works on", values.long(rest.removeprefix("over ")))
+    if frame.verb in {"publish", "write", "post", "commit"} and (match := re.match(r"under the (?:name|handle|alias) (?:of )?([\w.-]+)", rest)):
+        return Draft(personal, 0.8, subject, "handle", match[1], functional=True)
+    if frame.verb == "move" and frame.past and (match := re.match(r"here from ([A-ZÀ-Þ][^,]*?)(?: in \d{4})?$", values.long(rest))):
+        return Draft(personal, 0.85, subject, "origin", match[1], functional=True)
+    if (
+        frame.verb == "win"
+        and frame.past
+        and not frame.passive
+        and re.match(r"(?:an?|the|two|three)\b.*\b(?:medal|prize|award|contest|championship|title|cup)", rest)
+    ):
+        return Draft(personal, 0.8, subject, "", values.long(rest))
+    if frame.verb == "charge" and not frame.past and (match := _RATE.match(rest)):
+        return Draft(personal, 0.85, subject, "rate", match[0], functional=True)
+    if rest.endswith("for a living") and not frame.past and not frame.auxiliaries:
+        return Draft(personal, 0.85, subject, "occupation", values.long(f"{frame.verb} {rest}"), functional=True)
+    if frame.verb == "volunteer" and not frame.past and re.match(r"(?:my time )?(?:at|in|with|for)\b", rest):
+        return Draft(personal, 0.8, subject, "volunteers", values.long(rest))
+    if frame.verb == "take" and not frame.past and not frame.auxiliaries and _LESSONS.match(rest):
+        return Draft(personal, 0.75, subject, "takes", values.long(rest))
+    if frame.verb == "do" and not frame.auxiliaries and not frame.past and (match := _AREA.match(rest)):
+        return Draft(personal, 0.8, subject, "role", match[0], functional=True)
+    if frame.verb == "join" and frame.past and re.match(r"an? (?:\w+ )?(?:startup|start-up|company|agency|bank|studio|non-?profit|firm)\b", rest):
+        return Draft(personal, 0.8, subject, "employer", values.long(rest), functional=True)
+    return None
+
+
+_AREA = re.compile(
+    r"(?:the |all the |mostly |mainly |most of the )?(?:back[- ]?end|front[- ]?end|(?:mobile|web|ios|android) app|devops|infra\w*|ui|ux|design)\b",
+    re.I,
+)
 
 
 def deploys(frame: Frame) -> Draft | None:
@@ -92,6 +164,10 @@ def _of_family(frame: Frame) -> Draft | None:
         return None
     if frame.verb == "have" and _FAMILY.match(frame.rest):
         return _has(frame, "user")
+    if frame.verb in {"eat", "drink"} and frame.negated and not drafts.empty(values.short(frame.rest)):
+        return Draft(
+            Category.PERSONAL_INFO, 0.8, attribute="eats" if frame.verb == "eat" else "drinks", value=values.short(frame.rest), polarity=False
+        )
     if frame.verb == "live" and (match := re.match(r"(?:in|near) (.+)", frame.rest)) and values.concrete(match[1]):
         value = values.short(match[1])
         return Draft(Category.PERSONAL_INFO, 0.85, attribute="residence", value=value, functional=True, polarity=drafts.polarity(frame))
@@ -101,11 +177,16 @@ def _of_family(frame: Frame) -> Draft | None:
 _EMPLOYED = re.compile(r"^(?:an? |my )?(?:new |first |great |full[- ]time |part[- ]time )*(?:job|position|role|gig) (?:at|with) (.+)", re.IGNORECASE)
 
 
+_ROLE_GOT = re.compile(r"^(?:an? |my )?(?:new |first |great |full[- ]time |part[- ]time )*(?:job|position|role|gig) as (?:an? )?(.+)", re.IGNORECASE)
+
+
 def employed(frame: Frame) -> Draft | None:
     """Such as "I've joined Ericsson", "I got a new job at Ericsson"."""
     if frame.who is not Who.I or frame.negated or not (frame.past or frame.perfect or frame.verb == "have"):
         return None
     if frame.verb in {"get", "land", "have", "start", "accept", "take"}:
+        if role := _ROLE_GOT.match(frame.rest):
+            return Draft(Category.PERSONAL_INFO, 0.85, attribute="role", value=values.short(role[1]), functional=True)
         match = _EMPLOYED.match(frame.rest)
         value = values.bare(values.short(match[1])) if match else ""
     elif frame.verb == "join":
@@ -264,12 +345,15 @@ _CONDITION = (
 def _has(frame: Frame, subject: str) -> Draft | None:
     rest = frame.rest
     kin = re.match(
-        r"(?:an? |two |three |four |five |\d+ |no |any )?(?:\w+ )?(?:"
-        + "|".join(sorted(vocabulary.PEOPLE | {"sons", "daughters", "brothers", "sisters", "dogs", "cats", "siblings", "allergy", "allergies"}))
+        r"(?:an? |two |three |four |five |\d+ |no |any )?(?:\w+ ){0,2}?(?:"
+        + "|".join(
+            sorted(vocabulary.PEOPLE | {"sons", "daughters", "brothers", "sisters", "dogs", "cats", "horses", "siblings", "allergy", "allergies"})
+        )
         + r")\b",
         rest,
         re.I,
     )
+    named = re.match(r"(?:an?|two|three|\d+) (?:[\w-]+ ){1,3}(?:named|called) [A-Z]", rest) and not drafts.TASK_NOUN.match(rest)
     trait = re.match(
         rf"(?:\d+|\w+) (?:years|yrs)\b|(?:an? )?(?:\w+ )*?{_CONDITION}|(?:an? )?(?:\w+ )?(?:degree|phd|msc|bsc|masters?"
         rf"|background|adhd|dyslexia|diabetes"
@@ -277,6 +361,6 @@ def _has(frame: Frame, subject: str) -> Draft | None:
         rest,
         re.I,
     )
-    if not (kin or trait) or re.match(r"(?:a|an|the) \w*\s?(?:problem|question|issue)", rest):
+    if not (kin or trait or named) or re.match(r"(?:a|an|the) \w*\s?(?:problem|question|issue)", rest):
         return None
     return Draft(Category.PERSONAL_INFO, 0.8, subject=subject, attribute="has", value=values.bare(values.long(rest)), polarity=drafts.polarity(frame))

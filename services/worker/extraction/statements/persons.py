@@ -112,11 +112,20 @@ def likes(frame: Frame) -> Draft | None:
 _AT_HAND = re.compile(r"\b(?:sound|idea|ideas|options?|ones?|suggestions?|plan|draft|version|tips?|recipes?|look|result|answer|way)\b", re.IGNORECASE)
 
 
+_DANGLES = re.compile(
+    r"\b(?:it|them|him|her|hers|theirs|yours|those|these|that|this|their \w+)(?: (?:too|so|all|more|either|anyway|though))?$"
+    r"|\b(?:those|these|such|all those) (?:things?|ones?)\b"
+    r"|\b(?:with|of|at|about|for|on) (?:it|them|him|her)\b(?! \w)|^to think so\b|^being their\b",
+    re.IGNORECASE,
+)
+"""What is liked is named elsewhere."""
+
+
 def _liked(subject: str, rest: str, polarity: bool) -> Draft | None:
     if rest.lower().startswith("the ") and (not values.concrete(values.long(rest)) or _AT_HAND.search(rest)):
         return None  # something that both are looking at
     value = values.listing(rest) or values.bare(values.long(rest))
-    if drafts.empty(value) and not re.match(r"it when\b", rest, re.I):
+    if (drafts.empty(value) or _DANGLES.search(values.long(rest))) and not re.match(r"it when\b", rest, re.I):
         return None
     return Draft(
         Category.PREFERENCE,
@@ -233,8 +242,22 @@ _MANNER = re.compile(
 )
 
 
+_OF_OTHERS = re.compile(
+    r"(?:me|us) (?:not )?to \w+ \S+|the (?:\w+ ){1,3}(?:in|as|by|to be|before|on)\b|(?:all|every|each|no|weekly|monthly|daily)\b", re.IGNORECASE
+)
+
+
 def wanted(frame: Frame) -> Draft | None:
-    """Such as "I want short answers", "I'd like you to always add types": wishes that outlast the task."""
+    """Such as "I want short answers", "I'd like you to always add types": wishes that outlast the task; what somebody named wants."""
+    if (
+        frame.who is Who.THING
+        and frame.named
+        and frame.verb in {"want", "expect"}
+        and not (frame.past or frame.auxiliaries)
+        and drafts.is_named(frame.subject)
+    ):
+        told = _OF_OTHERS.match(frame.rest) and values.concrete(frame.rest)
+        return Draft(Category.PREFERENCE, 0.7, frame.subject, "wants", values.long(frame.rest)) if told else None
     if frame.who is not Who.I or frame.verb not in {"want", "like", "need", "expect"} or frame.past:
         return None
     if (
@@ -244,6 +267,8 @@ def wanted(frame: Frame) -> Draft | None:
     ):
         return Draft(Category.PREFERENCE, 0.7, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
     if _ALL_LIKE_THIS.match(frame.rest):
+        return Draft(Category.PREFERENCE, 0.75, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
+    if re.search(r"\balways$", frame.rest) and len(frame.rest.split()) > 2 and not drafts.empty(values.short(frame.rest)):
         return Draft(Category.PREFERENCE, 0.75, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
     if _MANNER.match(frame.rest):
         return Draft(Category.PREFERENCE, 0.8, attribute="wants", value=values.long(frame.rest), polarity=not frame.negated)
@@ -272,7 +297,7 @@ def person_is(frame: Frame) -> Draft | None:
     if match := re.match(r"(?:originally )?from (.+)", rest):
         return (
             Draft(personal, 0.85, subject=subject, attribute="origin", value=values.short(match[1]), functional=True)
-            if values.concrete(match[1])
+            if values.concrete(match[1]) or _SMALL_PLACE.match(match[1])
             else None
         )
     if match := re.match(r"(?:based |located |living )?in ([A-Z].*)", rest):
@@ -290,6 +315,8 @@ def person_is(frame: Frame) -> Draft | None:
         return Draft(personal, 0.85, subject=subject, attribute="diet", value=diet, functional=True, polarity=drafts.polarity(frame))
     if vocabulary.TRAITS.match(rest) and not re.search(r"\b(?:this|that|it|these)$", values.long(rest)):
         return Draft(personal, 0.85, subject=subject, attribute="is", value=values.long(rest), polarity=drafts.polarity(frame))
+    if frame.who is Who.I and (match := _AWAY.match(rest)):
+        return Draft(personal, 0.75, subject, "availability", match[0].strip(" ,"), functional=True)
     value = values.short(rest)
     if match := re.match(r"(?:an?|the|our|my|one of (?:the|our)|head|lead)\s+(?:\w+ )*", rest):
         if frame.who is Who.THING and not re.match(r"(?:our|my|the)\b", rest):
@@ -298,6 +325,14 @@ def person_is(frame: Frame) -> Draft | None:
     if value.lower() in vocabulary.NATIONALITIES_AND_STATES and value.lower() not in vocabulary.TRANSIENT_STATES and value[:1].isupper():
         return Draft(personal, 0.8, subject=subject, attribute="nationality", value=value, functional=True, polarity=drafts.polarity(frame))
     return None
+
+
+_SMALL_PLACE = re.compile(r"an? (?:\w+ )?(?:town|city|village|farm|suburb|island)\b")
+_AWAY = re.compile(
+    r"(?:on (?:call|holidays?|vacation|leave|\w+ leave|pto|a sabbatical)|away|out of (?:the )?office|off(?: work)?|travell?ing|in [A-Z]\w+)"
+    r"(?: in [A-Z]\w+)? (?:until|till|through|from|for the next) (?:[^,;]+)",
+)
+"""A state with an end of its own."""
 
 
 def _part_played(subject: str, value: str, polarity: bool) -> Draft | None:

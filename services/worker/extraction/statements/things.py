@@ -20,6 +20,34 @@ def thing_does(frame: Frame) -> Draft | None:
         or frame.perfect
     ):
         return None
+    if (found := _assigned(frame) or _all_do(frame) or _stays(frame)) is not None:
+        return found
+    if (ruled := _rules(frame)) is not None:
+        return ruled
+    if (
+        frame.who is Who.THING
+        and frame.verb in vocabulary.THING_DATES
+        and _IN_A_MONTH.match(frame.rest)
+        and not drafts.TASK_NOUN.match(frame.subject)
+    ):
+        return dated(frame, frame.verb, frame.rest)
+    if (
+        frame.who is Who.MY
+        and frame.verb == "have"
+        and not frame.negated
+        and _COUNTED.match(frame.rest)
+        and not drafts.TASK_NOUN.match(frame.subject[3:])
+    ):
+        return _counted(frame)
+    if (
+        frame.passive
+        and frame.who is Who.OUR
+        and frame.verb in _MADE_BY
+        and not frame.negated
+        and (match := re.match(r"(?:by|with|in|via|per|after) (.+)", frame.rest))
+    ):
+        value = values.long(frame.rest)
+        return Draft(Category.PROJECT_CONTEXT, 0.75, drafts.subject_of(frame), frame.verb, value) if not drafts.empty(match[1]) else None
     if frame.passive and frame.verb in _BY and (match := re.match(r"(?:\w+ly )?by (.+)", frame.rest)) and not drafts.TASK_NOUN.match(frame.subject):
         return _by(frame, values.bare(values.long(match[1])))
     if frame.who is Who.OUR and frame.verb == "have" and (match := _SIZE.match(frame.rest)):
@@ -74,6 +102,133 @@ def thing_does(frame: Frame) -> Draft | None:
     return Draft(Category.PROJECT_CONTEXT, 0.75, subject=drafts.subject_of(frame), attribute=frame.verb, value=value, polarity=drafts.polarity(frame))
 
 
+_IN_A_MONTH = re.compile(rf"^(?:on|in|at the end of) (?:\d{{1,2}}\S* (?:of )?)?{vocabulary.MONTHS}\b", re.IGNORECASE)
+_COUNTED = re.compile(rf"^(?:only |about |over |more than )?{vocabulary.SMALL_NUMBERS} ?[a-z]", re.IGNORECASE)
+_MADE_BY = frozenset(
+    {
+        "version",
+        "name",
+        "tag",
+        "sort",
+        "partition",
+        "shard",
+        "index",
+        "key",
+        "group",
+        "split",
+        "structure",
+        "organise",
+        "organize",
+        "license",
+        "bill",
+        "price",
+    }
+)
+_FROM_WHERE = re.compile(r"(?:from|on|in|under|behind|with|at) (?!line\b|step\b|the (?:line|top|bottom|left|right)\b)", re.IGNORECASE)
+_STAYS = frozenset({"come", "stay", "remain", "live", "run", "reside"})
+_KINDS = (
+    r"(?:app|application|service|system|site|shop|store|website|tool|library|package|cli|project|startup|company|game|plugin|extension|bot|dashboard|api"
+    r"|platform|monorepo|framework|compiler|blog|portal|engine|prototype|mvp|thesis|side project|crate|gem|module)"
+)
+_IS_A = re.compile(
+    rf"^an? (?!new\b|different\b|separate\b|bit\b)(?:[\w.+#&/-]+ ){{0,4}}?{_KINDS}\b(?! (?:error|bug|issue|problem|crash|question))", re.IGNORECASE
+)
+_PURPOSE = re.compile(r" (?:for|that|which|where) \w+| to (?!be\b)\w+ \w+|,? (?:built|written|hosted|deployed|made|running)\b")
+_DOES = frozenset({"do", "handle", "take", "own", "lead", "review", "join", "present", "prepare", "organise", "organize"})
+_RULES = frozenset({"block", "allow", "forbid", "prohibit", "reject", "insist", "require", "permit", "ban"})
+_LEAD_TIME = re.compile(
+    rf"^(?:at least )?(?:{vocabulary.SMALL_NUMBERS} (?:days?|weeks?|months?)'? (?:of )?notice"
+    r"|(?:an? |the |two |three |their )?(?:\w+[ -]){0,2}(?:approvals?|reviews?|sign-?offs?|permission|consent))\b",
+    re.IGNORECASE,
+)
+
+
+def _stays(frame: Frame) -> Draft | None:
+    """Such as "images come from Cloudinary", "Sidekiq stays on Heroku until June"."""
+    if frame.who is not Who.THING or frame.verb not in _STAYS or frame.progressive or frame.auxiliaries not in {(), ("do",)}:
+        return None
+    where = _FROM_WHERE.match(frame.rest)
+    if where is None or not values.concrete(values.short(frame.rest[where.end() :])) or drafts.TASK_NOUN.match(frame.subject):
+        return None
+    if re.match(r"(?:this|that|these|those|it|an?)\b", frame.subject, re.IGNORECASE) or drafts.head(frame.subject) in vocabulary.JUNK_NOUNS:
+        return None
+    return Draft(Category.PROJECT_CONTEXT, 0.7, drafts.subject_of(frame), frame.verb, values.long(frame.rest), polarity=drafts.polarity(frame))
+
+
+def described(frame: Frame) -> Draft | None:
+    """Such as "It's a booking system for climbing gyms": what is talked about, and told apart from nothing else, is the project."""
+    if frame.subject.lower() not in {"it", "this"} or not frame.copula or frame.negated or frame.past or frame.auxiliaries:
+        return None
+    kind = _IS_A.match(frame.rest)
+    told = kind is not None and _PURPOSE.search(frame.rest, kind.end()) is not None
+    return Draft(Category.PROJECT_CONTEXT, 0.65, "project", "is", values.bare(values.long(frame.rest))) if told else None
+
+
+def _assigned(frame: Frame) -> Draft | None:
+    """Such as "Marta will do the data migration", "Aylin does the backend"."""
+    person = frame.who is Who.THING and frame.named and drafts.is_named(frame.subject) and not tools.known(frame.subject)
+    if not (person or (frame.who is Who.MY and drafts.relative(frame.subject))) or frame.negated:
+        return None
+    ahead = frame.auxiliaries == ("will",) and frame.verb in _DOES
+    area = (
+        frame.verb == "do"
+        and not frame.auxiliaries
+        and not frame.past
+        and re.match(r"(?:the |our |all (?:the |our )?|most of the )?[a-z]", frame.rest)
+    )
+    value = values.long(frame.rest)
+    if not (ahead or area) or drafts.empty(value) or drafts.head(values.short(value)) in vocabulary.JUNK_NOUNS:
+        return None
+    return Draft(Category.PROJECT_CONTEXT, 0.75, drafts.subject_of(frame), "does", value)
+
+
+def _all_do(frame: Frame) -> Draft | None:
+    """Such as "all long jobs go through Celery", "each module has its own schema"."""
+    if not re.match(r"(?:all|every|each)\b", frame.subject, re.IGNORECASE) or drafts.TASK_NOUN.match(frame.subject.split(" ", 1)[-1]):
+        return None
+    value = values.long(frame.rest)
+    own = frame.verb == "have" and re.match(r"(?:its|their|a|an) own \w", value)
+    routed = frame.verb in {"go", "run", "use", "live"} and values.concrete(value)
+    if frame.auxiliaries or frame.negated or not (own or routed) or (not own and drafts.empty(value)):
+        return None
+    return Draft(Category.CONSTRAINT if routed else Category.PROJECT_CONTEXT, 0.75, drafts.subject_of(frame), frame.verb, value)
+
+
+def _rules(frame: Frame) -> Draft | None:
+    """Such as "our cluster doesn't allow native extensions", "compliance forbids JIT compilers", "breaking changes need six months' notice"."""
+    subject = frame.subject.lower()
+    if frame.past or frame.perfect or frame.passive or frame.progressive or drafts.TASK_NOUN.match(frame.subject):
+        return None
+    value = values.long(re.sub(r"^(?:on|upon) ", "", frame.rest))
+    whose = frame.who in {Who.OUR, Who.MY} or _AUTHORITY.search(subject) is not None
+    if frame.verb in _RULES and whose and not drafts.empty(value):
+        return Draft(Category.CONSTRAINT, 0.75, drafts.subject_of(frame), frame.verb, value, polarity=drafts.polarity(frame))
+    if frame.verb in {"need", "require"} and _LEAD_TIME.match(frame.rest) and frame.who in {Who.THING, Who.OUR}:
+        return Draft(
+            Category.CONSTRAINT, 0.75, drafts.subject_of(frame), "must", values.long(f"{frame.said} {frame.rest}"), polarity=drafts.polarity(frame)
+        )
+    return None
+
+
+_AUTHORITY = re.compile(
+    r"^(?:(?:the|our|my) )?(?:\w+ )?(?:compliance|legal|security|management|client|customer|contract|law|licen[cs]e|gdpr|policy|auditors?|boss"
+    r"|company|it department|regulators?|app ?store|hoster|provider|platform team|linter|ci|school|university|firewall|proxy|network|admins?)$"
+)
+
+
+def _counted(frame: Frame) -> Draft | None:
+    """Such as "my laptop has only 16 GB of RAM", "my flat has six rooms"."""
+    if drafts.head(frame.subject) in vocabulary.JUNK_NOUNS or re.search(
+        r"\b(?:commits?|errors?|lines?|rows?|columns?|keys?|elements?)\b", frame.rest
+    ):
+        return None
+    return Draft(Category.PERSONAL_INFO, 0.75, drafts.subject_of(frame), "has", values.long(frame.rest))
+
+
+_GO_LIVE = re.compile(
+    rf"^live (?:in (?P<where>[A-Z]\w+ ))?(?:on|in|at the end of) (?P<day>(?:\d{{1,2}}\S* (?:of )?)?(?:{vocabulary.MONTHS}|{vocabulary.DAYS})\b.*)$",
+    re.I,
+)
 _SIZE = re.compile(
     rf"(?:about |around |only |just )?(?P<size>{vocabulary.SMALL_NUMBERS}) (?:\w+ )?(?:people|members|engineers|developers|devs|persons|designers)\b",
     re.IGNORECASE,
@@ -115,6 +270,8 @@ def group_does(frame: Frame) -> Draft | None:
         return None
     if (deployed := _deployed(frame)) is not None:
         return deployed
+    if frame.verb == "go" and (live := _GO_LIVE.match(frame.rest)) and not frame.negated:
+        return Draft(Category.PROJECT_CONTEXT, 0.8, "team", f"{live['where'] or ''}go-live date".lower(), live["day"], functional=True)
     value = values.long(frame.rest)
     if drafts.empty(value) or drafts.junk_head(values.short(value)):
         return None
@@ -126,7 +283,7 @@ def group_does(frame: Frame) -> Draft | None:
             if frame.verb in {"build", "develop", "write", "create", "make", "work", "target", "plan", "host", "migrate"}
             else None
         )
-    if frame.verb == "have" and _SPAN.match(value):
+    if frame.verb == "have" and (_SPAN.match(value) or re.search(r"\bin common\b", value)):
         return None  # time left for the task at hand
     if frame.verb == "have" and (re.match(r"(?:to|yet to|a (?:problem|bug|question|look|chat)|an (?:issue|error))\b", value) or not frame.rest):
         return None

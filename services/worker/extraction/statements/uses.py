@@ -51,6 +51,7 @@ def _slot(draft: Draft, value: str, kind: str) -> Draft:
 
 _ACQUAINTANCES = frozenset({"friend", "friends", "neighbor", "neighbour", "roommate", "flatmate"})
 """Whose tools are neither one's own nor the project's."""
+_ALL = re.compile(r"^everything(?: here)?$", re.IGNORECASE)
 _TESTED = re.compile(r"^(?:our |all |the )?(?:\w+ )?tests$", re.IGNORECASE)
 _FILE_OR_VERSION = re.compile(
     r"\S+\.(?:py|jsx?|tsx?|go|rs|rb|java|kt|c|h|cpp|cs|php|html?|css|json|ya?ml|toml|md|txt|sh|sql)$|(?:the"
@@ -64,7 +65,11 @@ def uses(frame: Frame) -> Draft | None:
     """Such as "I use vim", "we're on Postgres 15", "our app runs on Django", "we don't use Docker", "staging uses MySQL"."""
     if frame.who is Who.OTHER or {"would", "could", "might", "should", "can", "will", "must", "may"} & set(frame.auxiliaries):
         return None
-    if frame.verb in vocabulary.KEEP_ON - {"love"} and (match := re.match(r"(?:to use|using|on)\s+(.+)", frame.rest)):
+    if (
+        frame.verb in vocabulary.KEEP_ON - {"love"}
+        and (match := re.match(r"(?:to use|using|on)\s+(.+)", frame.rest))
+        and not vocabulary.DATE.search(match[1])
+    ):
         return _use_of(frame, match[1])
     if frame.verb == "use" and frame.passive:
         return None
@@ -86,7 +91,7 @@ def uses(frame: Frame) -> Draft | None:
         )
     if frame.passive and frame.verb in vocabulary.MADE_WITH:
         using = (
-            bool(re.match(r"(?:in|with|on|on top of|using|by|to|around|upon|through)\s", frame.rest))
+            bool(re.match(r"(?:in|with|on|on top of|using|by|to|at|around|upon|through)\s", frame.rest))
             and frame.who in {Who.OUR, Who.THING, Who.MY}
             and (not drafts.TASK_NOUN.match(frame.subject) or _TESTED.match(frame.subject))
         )
@@ -95,7 +100,7 @@ def uses(frame: Frame) -> Draft | None:
     if (
         frame.copula
         and frame.who in {Who.WE, Who.I, Who.OUR}
-        and (match := re.match(r"(?:still )?(?:on|running) (?:the )?([a-z]*[A-Z]\S*.*|\S*\d.*|a \w+ (?:stack|setup|plan))", frame.rest))
+        and (match := re.match(r"(?:still |stuck )?(?:on|with|running) (?:the )?([a-z]*[A-Z]\S*.*|\S*\d.*|a \w+ (?:stack|setup|plan))", frame.rest))
         and not vocabulary.DATE.match(match[1])
     ):
         return _use_of(frame, match[1])
@@ -111,13 +116,18 @@ def uses(frame: Frame) -> Draft | None:
         frame.form == "VBG" or frame.passive or re.search(r"\bfor (?:\w+ ){0,3}(?:years?|months?|weeks?|decades?)\b|\bsince\b", frame.rest)
     ):
         return None
-    return _use_of(frame, re.sub(r"^(?:on top of|on|in|with|to|under|using|by|around|everything on|upon|through)\s+", "", frame.rest))
+    return _use_of(frame, re.sub(r"^(?:on top of|on|in|with|to|at|under|using|by|around|everything on|upon|through)\s+", "", frame.rest))
 
 
 def _use_of(frame: Frame, rest: str) -> Draft | None:
     if (
         frame.who is Who.NONE
-        or (frame.who is Who.THING and not _TESTED.match(frame.subject) and (drafts.TASK_NOUN.match(frame.subject) or not durable_thing(frame)))
+        or (
+            frame.who is Who.THING
+            and not _TESTED.match(frame.subject)
+            and not _ALL.match(frame.subject)
+            and (drafts.TASK_NOUN.match(frame.subject) or not durable_thing(frame))
+        )
         or (frame.who is Who.MY and drafts.head(frame.subject) in vocabulary.JUNK_NOUNS | _ACQUAINTANCES)
     ):
         return None
