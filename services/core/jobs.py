@@ -8,6 +8,7 @@ import structlog
 from services.core import errors, leases, messages, ports, telemetry
 
 MAX_ATTEMPTS = 5
+MOST_DOUBLINGS = 6  # of the lease, between publications of a job that nobody takes: behind a long queue they would pile up
 _AWAY_SECONDS = 5.0  # how long to leave a dependency alone that does not answer
 _log = structlog.get_logger()
 

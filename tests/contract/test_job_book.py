@@ -10,6 +10,7 @@ from services.core import messages, models, ports
 from services.core.adapters import in_memory_jobs, redis_client, redis_jobs
 from services.core.seal import Seal
 from tests.conftest import wait_until
+from tests.support import job_time
 
 LEASE = 0.6  # long enough for a machine that is busy with other things
 MakeBook = Callable[[], ports.JobBook]
@@ -115,6 +116,30 @@ def test_a_postponed_job_is_due_later(book: ports.JobBook, counted: bool, attemp
     assert book.overdue() == []
     wait_until(lambda: len(book.overdue()) == 1)
     assert claimed(book, learn("t1")).attempt == attempt
+
+
+def test_a_postponed_job_is_left_alone_however_often_it_is_delivered(book: ports.JobBook) -> None:
+    book.add([learn("t1")])
+    book.postpone(claimed(book, learn("t1")), 60, counted=True)
+    assert book.claim(learn("t1").id) is None
+    book.add([learn("t2")])
+    book.postpone(claimed(book, learn("t2")), 0.05, counted=True)
+    wait_until(lambda: book.claim(learn("t2").id) is not None)
+
+
+def test_a_job_that_nobody_takes_is_published_less_and_less_often(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    book = redis_jobs.RedisJobBook(client, Seal("secret"), lease_seconds=1000, done_seconds=60)
+    book.add([learn("t1")])
+    rounds = []
+    for number in range(32):
+        if book.overdue():
+            rounds.append(number)
+        job_time.passes(client, 1000)
+    assert rounds == [1, 2, 4, 8, 16]
+    claimed(book, learn("t1"))
+    job_time.passes(client, 1000)
+    assert book.overdue(), "what was taken and lost is published soon"
 
 
 def test_a_dead_letter_is_seen_and_can_be_revived(book: ports.JobBook) -> None:

@@ -60,3 +60,17 @@ def test_a_job_that_is_known_already_is_not_published_twice(tmp_path: Path, redi
     intake.enqueue([learn("t1")])
     intake.enqueue([learn("t1")])
     assert published == [learn("t1").id]
+
+
+def test_a_job_sealed_with_another_key_stays_and_holds_up_no_other(tmp_path: Path, redis_address: str) -> None:
+    former = spool.Spool(tmp_path / "s", Seal("former"))
+    former.put([learn("t1")])
+    former.close()
+    kept = spool.Spool(tmp_path / "s", SEAL)
+    kept.put([learn("t2")])
+    published: list[str] = []
+    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), kept)
+    assert intake.drain() == 1
+    assert published == [learn("t2").id]
+    assert len(kept) == 1, "it is counted, so that it is seen"
+    assert spool.Spool(tmp_path / "s", Seal("former")).peek() == [learn("t1")]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.core import messages, ports
+from services.core.jobs import MOST_DOUBLINGS
 
 
 @dataclass(slots=True)
@@ -17,6 +18,7 @@ class _Record:
     attempts: int = 0
     token: str = ""
     until: float = 0.0
+    rung: int = 0
     error: str = ""
     died: float | None = None
 
@@ -48,6 +50,7 @@ class InMemoryJobBook:
             record.token = uuid.uuid4().hex
             record.until = record.due = self._clock() + self._lease
             record.attempts += 1
+            record.rung = 0
             return ports.Claim(record.job, record.token, record.attempts)
 
     def extend(self, claim: ports.Claim) -> bool:
@@ -62,9 +65,9 @@ class InMemoryJobBook:
         with self._lock:
             if self._held(claim) is None:
                 return False
-            del self._records[claim.job.id]
-            self._done.add(claim.job.id)
             self.add(then)
+            self._done.add(claim.job.id)
+            del self._records[claim.job.id]
             return True
 
     def postpone(self, claim: ports.Claim, delay_seconds: float, *, counted: bool) -> None:
@@ -72,9 +75,9 @@ class InMemoryJobBook:
             record = self._held(claim)
             if record is None:
                 return
-            record.token, record.until = "", 0.0
+            record.token = ""
             record.attempts -= 0 if counted else 1
-            record.due = self._clock() + delay_seconds
+            record.until = record.due = self._clock() + delay_seconds
 
     def bury(self, claim: ports.Claim, error: str) -> None:
         with self._lock:
@@ -89,7 +92,8 @@ class InMemoryJobBook:
             now = self._clock()
             due = sorted((r for r in self._records.values() if r.died is None and r.due <= now), key=lambda r: r.due)[:limit]
             for record in due:
-                record.due = now + self._lease
+                record.due = now + self._lease * 2 ** min(record.rung, MOST_DOUBLINGS)
+                record.rung += 1
             return [(r.job.id, r.job.task) for r in due]
 
     def dead(self, limit: int = 100) -> list[ports.Dead]:

@@ -1,6 +1,7 @@
 """Job records in Redis. Every step is one Lua script, so it happens whole or not at all; times are Redis's own clock.
 
-brb:job:{id}            hash: task, queue, payload (sealed), attempts, added, token, until (end of the lease), error, died
+brb:job:{id}            hash: task, queue, payload (sealed), attempts, added, token, until (nobody may claim it before: the end of a lease or
+                        of a delay), rung (how often it was published again and not taken), error, died
 brb:jobs:due:{queue}    sorted set: id -> when to publish it (again); equals the end of the lease while somebody holds it
 brb:jobs:added:{queue}  sorted set: id -> when it was recorded
 brb:jobs:dead           sorted set: id -> when it failed for good
@@ -16,6 +17,7 @@ import redis
 
 from services.core import errors, messages, ports
 from services.core.adapters.redis_client import Breaker, translated
+from services.core.jobs import MOST_DOUBLINGS
 from services.core.seal import Seal
 
 _NOW = "local t = redis.call('TIME'); local now = tonumber(t[1]) + tonumber(t[2]) / 1000000; "
@@ -57,6 +59,7 @@ local job = redis.call('HMGET', key, 'task', 'payload', 'until', 'died', 'queue'
 if not job[1] or job[4] or (job[3] and tonumber(job[3]) > now) then return nil end
 local until_ = now + tonumber(ARGV[3])
 redis.call('HSET', key, 'token', ARGV[2], 'until', until_)
+redis.call('HDEL', key, 'rung')
 redis.call('ZADD', 'brb:jobs:due:' .. job[5], until_, ARGV[1])
 return {job[1], job[2], redis.call('HINCRBY', key, 'attempts', 1)}
 """
@@ -75,16 +78,16 @@ return 1
 """
 )
 
-# ARGV: id, token, lease, seconds to remember it as done, then the jobs that follow, as in _ADD.
+# ARGV: id, token, lease, seconds to remember it as done, then the jobs that follow, as in _ADD. What follows is there before the job goes.
 _FINISH = (
     _NOW
     + _RECORD
     + """
 local key = 'brb:job:' .. ARGV[1]
 if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
-drop(ARGV[1], redis.call('HGET', key, 'queue'))
-redis.call('SET', 'brb:job:done:' .. ARGV[1], '', 'EX', tonumber(ARGV[4]))
 for i = 5, #ARGV, 4 do record(ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3], tonumber(ARGV[3])) end
+redis.call('SET', 'brb:job:done:' .. ARGV[1], '', 'EX', tonumber(ARGV[4]))
+drop(ARGV[1], redis.call('HGET', key, 'queue'))
 return 1
 """
 )
@@ -95,9 +98,11 @@ _POSTPONE = (
     + """
 local key = 'brb:job:' .. ARGV[1]
 if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
-redis.call('HDEL', key, 'token', 'until')
+local until_ = now + tonumber(ARGV[3])
+redis.call('HDEL', key, 'token')
+redis.call('HSET', key, 'until', until_)
 if ARGV[4] == '0' then redis.call('HINCRBY', key, 'attempts', -1) end
-redis.call('ZADD', 'brb:jobs:due:' .. redis.call('HGET', key, 'queue'), now + tonumber(ARGV[3]), ARGV[1])
+redis.call('ZADD', 'brb:jobs:due:' .. redis.call('HGET', key, 'queue'), until_, ARGV[1])
 return 1
 """
 )
@@ -118,17 +123,19 @@ return 1
 """
 )
 
-# ARGV: limit, lease (until it is looked at again), then the queues. Returns id, task, id, task, ...
+# ARGV: limit, lease, longest exponent, then the queues. Returns id, task, id, task, ... A job that was published again and is still not taken
+# waits behind others more likely than its publication was lost: the next one comes after twice the time.
 _OVERDUE = (
     _NOW
     + """
 local out = {}
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local due = 'brb:jobs:due:' .. ARGV[i]
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))) do
     local task = redis.call('HGET', 'brb:job:' .. id, 'task')
     if task then
-      redis.call('ZADD', due, now + tonumber(ARGV[2]), id)
+      local rung = redis.call('HINCRBY', 'brb:job:' .. id, 'rung', 1)
+      redis.call('ZADD', due, now + tonumber(ARGV[2]) * 2 ^ math.min(rung - 1, tonumber(ARGV[3])), id)
       out[#out+1] = id
       out[#out+1] = task
     else
@@ -225,7 +232,7 @@ class RedisJobBook:
         self._call("bury", claim.job.id, claim.token, error)
 
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
-        flat = [i.decode() for i in self._call("overdue", limit, self._lease, *messages.Queue)]
+        flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, *messages.Queue)]
         return [(job_id, messages.Task(task)) for job_id, task in zip(flat[::2], flat[1::2], strict=True)]
 
     def dead(self, limit: int = 100) -> list[ports.Dead]:

@@ -20,6 +20,7 @@ class Spool:
     def __init__(self, path: Path, seal: Seal) -> None:
         self._seal = seal
         self._lock = threading.Lock()
+        self._unreadable: set[int] = set()  # sealed with another key: they stay, and the others pass them by
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -35,10 +36,23 @@ class Spool:
             self._db.executemany("INSERT OR IGNORE INTO jobs (id, task, payload) VALUES (?, ?, ?)", rows)
 
     def peek(self, limit: int = _BATCH) -> list[messages.Job]:
-        """The oldest jobs, which stay."""
+        """The oldest jobs that can be read, which stay."""
+        found: list[messages.Job] = []
         with self._lock:
-            rows = self._db.execute("SELECT id, task, payload FROM jobs ORDER BY n LIMIT ?", (limit,)).fetchall()
-        return [messages.Job(i, messages.Task(task), messages.decode(messages.Task(task), self._seal.open(payload))) for i, task, payload in rows]
+            for n, job_id, task, payload in self._db.execute("SELECT n, id, task, payload FROM jobs ORDER BY n"):
+                if len(found) == limit:
+                    break
+                if n not in self._unreadable and (job := self._opened(n, job_id, task, payload)) is not None:
+                    found.append(job)
+        return found
+
+    def _opened(self, n: int, job_id: str, task: str, payload: bytes) -> messages.Job | None:
+        try:
+            return messages.Job(job_id, messages.Task(task), messages.decode(messages.Task(task), self._seal.open(payload)))
+        except (errors.Permanent, ValueError) as error:
+            self._unreadable.add(n)
+            _log.error("spooled_job_unreadable", job=job_id, error=type(error).__name__, cure="restore the former BRB_SECRET_KEY or secret.key")
+            return None
 
     def remove(self, done: Sequence[messages.Job]) -> None:
         with self._lock:
@@ -87,7 +101,7 @@ class Intake:
             self._record(waiting)
             self._spool.remove(waiting)
             moved += len(waiting)
-        telemetry.SPOOLED.set(0)
+        telemetry.SPOOLED.set(len(self._spool))
         return moved
 
     def _record(self, added: Sequence[messages.Job]) -> None:

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import psutil
 import uvloop
@@ -62,21 +62,37 @@ def started(*programs: Program, folder: Path) -> Iterator[list[Server]]:
 @contextlib.contextmanager
 def supporting(program: programs.Program, settings: config.Settings, *, folder: Path) -> Iterator[Server]:
     """One of the programs of `brb up`, once it is ready; ended with the block. The address is BRB's, whichever of them it is."""
-    own = {
-        "BRB_DATA_DIR": str(settings.data),
-        "BRB_HOST": settings.host,
-        "BRB_PORT": str(settings.port),
-        "BRB_ANTHROPIC_URL": settings.anthropic_url,
-        "PROMETHEUS_MULTIPROC_DIR": str(settings.metrics_dir),
-    }
     path = folder / f"{program.name}.log"
     with path.open("wb") as log:
-        child = subprocess.Popen(program.argv, cwd=folder, env=_environment(own), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        child = subprocess.Popen(program.argv, cwd=folder, env=_of(settings), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             _await(program, child, path)
             yield Server(settings.base_url, psutil.Process(child.pid))
         finally:
             _end(child, program.grace_seconds)
+
+
+@contextlib.contextmanager
+def running(argv: Sequence[str], settings: config.Settings, *, folder: Path, log: BinaryIO) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of a BRB with these settings, what it prints in a pipe; ended with the block unless it has ended by itself."""
+    child = subprocess.Popen(argv, cwd=folder, env=_of(settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+    try:
+        yield child
+    finally:
+        _end(child, _END_SECONDS)
+
+
+def _of(settings: config.Settings) -> dict[str, str]:
+    own = {
+        "BRB_DATA_DIR": str(settings.data),
+        "BRB_HOST": settings.host,
+        "BRB_PORT": str(settings.port),
+        "BRB_ANTHROPIC_URL": settings.anthropic_url,
+        "BRB_EXTRACTOR": settings.extractor,
+        "BRB_REDACTION": settings.redaction,
+        "PROMETHEUS_MULTIPROC_DIR": str(settings.metrics_dir),
+    }
+    return _environment(own)
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
