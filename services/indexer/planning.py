@@ -86,7 +86,9 @@ class _Draft:
         match decision:
             case dedup.Reinforce(memory, ended):
                 self._after[memory.id] = reinforced(memory, self._payload, index)
-                self._retire(ended, memory)
+                self._retire(ended, memory, self._payload.said_at)
+            case dedup.Insert(_, models.Memory() as again):
+                self._after[again.id] = self._revive(index, again)
             case dedup.Insert(fact):
                 self._create(index, fact, project, vector)
             case dedup.Supersede(memories, fact, again):
@@ -94,12 +96,15 @@ class _Draft:
                 made = self._revive(index, again) if again else self._create(index, fact, where, vector, self._words_of(index, memories[0]))
                 made = replace(made, project=where, supersedes=memories[0].id, lineage=memories[0].lineage)
                 self._after[made.id] = made
-                self._retire(memories, made)
+                self._retire(memories, made, self._payload.said_at if fact.valid_from is None else fact.valid_from)
+            case dedup.Close(memories):
+                self._after |= {memory.id: _retired(self._after[memory.id], "", self._payload.said_at) for memory in memories}
             case dedup.Stale(_, _, models.Memory() as again):
                 self._after[again.id] = reinforced(again, self._payload, index)
             case dedup.Stale(by, fact):
                 made = self._create(index, fact, by.project, vector)
-                self._after[made.id] = replace(_retired(made, by.id, by.said_at), lineage=by.lineage)
+                at = by.said_at if by.valid_from is None else by.valid_from
+                self._after[made.id] = replace(_retired(made, by.id, at), lineage=by.lineage)
             case dedup.Drop():
                 pass
 
@@ -121,16 +126,19 @@ class _Draft:
         return memory
 
     def _revive(self, index: int, memory: models.Memory) -> models.Memory:
-        said = reinforced(memory, self._payload, index)
-        return replace(said, status=models.Status.CURRENT, superseded_by="", valid_to=None, said_at=max(memory.said_at, self._payload.said_at))
+        said = reinforced(replace(memory, valid_to=None), self._payload, index)
+        return replace(said, status=models.Status.CURRENT, superseded_by="", said_at=max(memory.said_at, self._payload.said_at))
 
     def _words_of(self, index: int, memory: models.Memory) -> tuple[models.Evidence, ...]:
         """The words behind what was corrected: "it's Leoncio" alone proves no name."""
-        return memory.evidence if self._payload.facts[index].correction else ()
+        fact = self._payload.facts[index]
+        whole = likeness.normalised(fact.text) in likeness.normalised(fact.quote) and (fact.attribute or not fact.value)
+        return memory.evidence if fact.correction and not whole else ()
 
-    def _retire(self, memories: Sequence[models.Memory], by: models.Memory) -> None:
+    def _retire(self, memories: Sequence[models.Memory], by: models.Memory, at: float) -> None:
+        """at: when they ceased to hold."""
         for memory in memories:
-            self._after[memory.id] = _retired(self._after[memory.id], by.id, self._payload.said_at)
+            self._after[memory.id] = _retired(self._after[memory.id], by.id, at)
             self._merge(memory.lineage, by.lineage)
 
     def _merge(self, lineage: str, into: str) -> None:
@@ -141,7 +149,7 @@ class _Draft:
 
 def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, project: str, now: float) -> models.Memory:
     """The memory that a fact becomes."""
-    identity = memory_ids.of_fact(payload.principal, payload.turn, index)
+    identity = memory_ids.of_fact(payload.principal, payload.turn, payload.first + index)
     return models.Memory(
         id=identity,
         team=payload.principal.team,
@@ -175,13 +183,23 @@ def reinforced(memory: models.Memory, payload: messages.StoreFacts, index: int) 
         return memory
     said_at = payload.said_at
     return replace(
-        memory,
+        _timed(memory, payload.facts[index], said_at),
         mentions=memory.mentions + 1,
         confidence=max(memory.confidence, payload.facts[index].confidence),
         evidence=_kept((*memory.evidence, _evidence(payload, index))),
         reinforced_at=max(memory.reinforced_at, said_at),
         accessed_at=max(memory.accessed_at, said_at),
     )
+
+
+def _timed(memory: models.Memory, fact: models.Fact, said_at: float) -> models.Memory:
+    """The memory with the times that the fact states, if they are news: "on leave until Friday" said again next month, after that Friday."""
+    if said_at < memory.said_at:
+        return memory
+    over = memory.valid_to is not None and memory.valid_to <= said_at
+    if over or fact.valid_to is not None or not (memory.when or memory.valid_from or memory.valid_to):
+        return replace(memory, when=fact.when, valid_from=fact.valid_from, valid_to=fact.valid_to)
+    return memory
 
 
 def _kept(evidence: Sequence[models.Evidence]) -> tuple[models.Evidence, ...]:
@@ -193,7 +211,9 @@ def _evidence(payload: messages.StoreFacts, index: int) -> models.Evidence:
 
 
 def _retired(memory: models.Memory, by: str, at: float) -> models.Memory:
-    return replace(memory, status=models.Status.SUPERSEDED, superseded_by=by, valid_to=at)
+    """by: what took its place, "" for nothing. A stated end that comes before stays."""
+    ended = at if memory.valid_to is None else min(at, memory.valid_to)
+    return replace(memory, status=models.Status.SUPERSEDED, superseded_by=by, valid_to=ended)
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -182,6 +182,13 @@ def topic(stated: Stated) -> str:
     return attribute(stated) if named in _SPEAKERS else named
 
 
+def mentions(stated: Stated, what: str) -> bool:
+    """Whether it speaks of this, be it in other forms of the words."""
+    told = " ".join((stated.text, stated.subject, stated.attribute, stated.value, *stated.entities))
+    present, wanted = ({likeness.stem(word) for word in likeness.words(text)} for text in (told, " ".join(likeness.bare(what))))
+    return bool(wanted) and wanted <= present
+
+
 def _one_choice(one: Stated, other: Stated) -> bool:
     """Whether two names of an attribute can be of one choice: "uses" and "database", "deployment" and "cloud"; not "analytics database"."""
     mine, theirs = plain_attribute(one.attribute), plain_attribute(other.attribute)

@@ -22,6 +22,7 @@ _NAMES: dict[type[dedup.Decision], str] = {
     dedup.Supersede: "supersede",
     dedup.Insert: "insert",
     dedup.Stale: "stale",
+    dedup.Close: "close",
     dedup.Drop: "drop",
 }
 
@@ -33,6 +34,7 @@ class Written(msgspec.Struct, frozen=True):
     superseded: int = 0
     reinforced: int = 0
     stale: int = 0
+    closed: int = 0
     dropped: int = 0
 
 
@@ -128,7 +130,7 @@ def _managed(principal: models.Principal) -> models.Scope:
 
 def _turn_ids(payload: messages.StoreFacts) -> Iterator[str]:
     for index in range(len(payload.facts)):
-        yield memory_ids.of_fact(payload.principal, payload.turn, index)
+        yield memory_ids.of_fact(payload.principal, payload.turn, payload.first + index)
 
 
 def _hits(hits: Iterable[models.Hit]) -> Iterator[planning.Known]:
@@ -140,4 +142,4 @@ def _counted(decisions: Sequence[dedup.Decision]) -> Written:
     counts = Counter(_NAMES[type(decision)] for decision in decisions)
     for name, count in counts.items():
         telemetry.DEDUP.labels(name).inc(count)
-    return Written(counts["insert"], counts["supersede"], counts["reinforce"], counts["stale"], counts["drop"])
+    return Written(counts["insert"], counts["supersede"], counts["reinforce"], counts["stale"], counts["close"], counts["drop"])

@@ -396,7 +396,6 @@ DROPPED = [
     ("said too long ago", [name("Leo")], correction("Leoncio"), NOW + dedup.CORRECTION_WINDOW_SECONDS + 1),
     ("said only afterwards", [name("Leo")], correction("Leoncio"), NOW - 61),
     ("the value is not in the memory's words", [name("Leo", "That is what they call me")], correction("Leoncio"), NOW),
-    ("no value", [name("Leo")], correction(""), NOW),
     ("unlike all but the last, which has another shape", [uses("Postgres"), of("port", "8080")], correction("Leoncio"), NOW),
 ]
 
@@ -424,3 +423,75 @@ def test_a_correction_to_what_is_known_reinforces_it() -> None:
 )
 def test_a_value_has_a_shape(value: str, shape: str) -> None:
     assert dedup.shape(value) == shape
+
+
+def closing(text: str, **fields: object) -> models.Fact:
+    return fact(text, quote=f"forget that {text}", closes=True, **fields)
+
+
+FORGOTTEN = [
+    ("a liking", [likes("tea", "I love tea")], closing("I like tea", attribute="likes", value="tea", category=models.Category.PREFERENCE), {0}),
+    ("one liking of two", [likes("tea", "I like tea"), likes("coffee", "I like coffee")],
+     closing("I like coffee", attribute="likes", value="coffee", category=models.Category.PREFERENCE), {1}),
+    ("the words of a memory that nothing was read out of", [fact("Ana reviews my code"), fact("Ben reviews my code")],
+     closing("Ana reviews my code"), {0}),
+    ("an attribute, whatever its value", [employer("Google"), name("Leo")],
+     closing("my employer", attribute="employer", category=models.Category.PERSONAL_INFO), {0}),
+    ("all about a topic", [uses("Postgres"), fact("The PostgreSQL cluster is in Frankfurt"), uses("Redis")],
+     closing("Postgres", subject="", value="Postgres"), {0, 1}),
+    ("all about a topic of two words", [fact("The billing service is old"), fact("Billing is on Mondays")],
+     closing("the billing service", subject="", value="the billing service"), {0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "new", "ended"), [case[1:] for case in FORGOTTEN], ids=[case[0] for case in FORGOTTEN])
+def test_what_is_to_be_forgotten_is_closed_and_nothing_else(known: list[models.Fact], new: models.Fact, ended: set[int]) -> None:
+    memories = [memory(each) for each in known]
+    assert decide(new, *memories, cosine=0.5) == dedup.Close(tuple(memories[index] for index in sorted(ended)))
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        (likes("coffee", "I like coffee"), closing("I like tea", attribute="likes", value="tea", category=models.Category.PREFERENCE)),
+        (
+            likes("tea", "I dislike tea", attribute="dislikes"),
+            closing("I like tea", attribute="likes", value="tea", category=models.Category.PREFERENCE),
+        ),
+        (uses("Redis"), closing("Postgres", subject="", value="Postgres")),
+        (name("Ana", "My daughter is called Ana"), closing("my name", attribute="name", subject="team")),
+    ],
+)
+def test_what_nobody_said_can_not_be_forgotten(known: models.Fact, new: models.Fact) -> None:
+    assert isinstance(decide(new, memory(known)), dedup.Drop)
+
+
+def test_what_was_said_again_after_it_should_be_forgotten_stays() -> None:
+    known = memory(employer("Google"), said_at=NOW + 1)
+    assert isinstance(decide(closing("my employer", attribute="employer"), known), dedup.Drop)
+
+
+def test_what_was_forgotten_and_is_said_again_comes_back_instead_of_a_copy() -> None:
+    gone = replace(memory(fact("Ana reviews my code")), status=models.Status.SUPERSEDED, valid_to=NOW - 10)
+    new = fact("Ana reviews my code!")
+    decision = dedup.decide(new, [], former=[dedup.Candidate(gone)], project="", said_at=NOW, threshold=0.82)
+    assert decision == dedup.Insert(new, again=gone)
+
+
+def test_what_was_replaced_long_ago_does_not_come_back_beside_nothing() -> None:
+    old = replace(memory(fact("Ana reviews my code")), status=models.Status.SUPERSEDED, superseded_by="another", valid_to=NOW - 10)
+    new = fact("Ana reviews my code!")
+    decision = dedup.decide(new, [], former=[dedup.Candidate(old)], project="", said_at=NOW, threshold=0.82)
+    assert decision == dedup.Insert(new)
+
+
+def test_a_correction_in_a_whole_sentence_takes_the_place_of_what_it_can_mean() -> None:
+    meant, other = memory(fact("Ana Ruiz has taught piano in Lisbon")), memory(fact("Ana Ruiz likes to swim"))
+    new = fact("Ana Ruiz has taught piano in Porto", correction=True)
+    candidates = [dedup.Candidate(other, 0.6), dedup.Candidate(meant, 0.8)]
+    assert dedup.decide(new, candidates, project="", said_at=NOW, threshold=0.82) == dedup.Supersede((meant,), new)
+
+
+def test_a_correction_in_a_whole_sentence_of_nothing_known_is_something_new() -> None:
+    new = fact("Ana Ruiz has taught piano in Porto", correction=True)
+    assert decide(new, memory(fact("We deploy on Fridays")), cosine=0.1) == dedup.Insert(new)

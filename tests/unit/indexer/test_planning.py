@@ -159,3 +159,56 @@ def test_before_a_turn_is_what_the_turn_has_not_retired() -> None:
     retired = replace(stored(deadline("May 3"), "t0", 50.0), status=models.Status.SUPERSEDED, superseded_by="x", valid_to=100.0)
     assert planning.before(retired, {"y"}) == retired
     assert planning.before(retired, {"x"}) == stored(deadline("May 3"), "t0", 50.0)
+
+
+def test_what_is_to_be_forgotten_ends_and_leaves_nothing_but_its_history() -> None:
+    old = stored(deadline("May 3"), "t0", 50.0)
+    result = plan(turn(replace(deadline("May 3"), closes=True)), old)
+    assert result.created == ()
+    assert result.changed == (replace(old, status=models.Status.SUPERSEDED, superseded_by="", valid_to=100.0),)
+    assert plan(turn(replace(deadline("May 3"), closes=True)), *result.changed).changed == ()
+
+
+def test_what_was_forgotten_comes_back_when_it_is_said_again() -> None:
+    gone = replace(stored(deadline("May 3"), "t0", 50.0), status=models.Status.SUPERSEDED, valid_to=60.0)
+    result = plan(turn(deadline("May 3")), gone)
+    (back,) = result.former
+    assert (result.created, back.id, back.status, back.valid_to, back.mentions) == ((), gone.id, models.Status.CURRENT, None, 2)
+
+
+def test_what_replaces_from_a_stated_day_on_ends_the_old_one_on_that_day() -> None:
+    old = stored(deadline("May 3"), "t0", 50.0)
+    result = plan(turn(replace(deadline("May 9"), when="from March on", valid_from=300.0)), old)
+    assert result.changed[0].valid_to == 300.0
+    assert (result.created[0].when, result.created[0].valid_from) == ("from March on", 300.0)
+
+
+def test_what_ended_before_it_was_replaced_keeps_its_end() -> None:
+    old = replace(stored(deadline("May 3"), "t0", 50.0), valid_to=70.0)
+    assert plan(turn(deadline("May 9")), old).changed[0].valid_to == 70.0
+
+
+def test_a_stated_end_in_the_future_stays_with_the_fact() -> None:
+    (made,) = plan(turn(replace(deadline("May 3"), when="until Friday", valid_to=900.0))).created
+    assert (made.status, made.when, made.valid_to) == (models.Status.CURRENT, "until Friday", 900.0)
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "expected"),
+    [
+        (None, 900.0, 900.0),  # the end is news
+        (90.0, None, None),  # it was over, and holds again
+        (90.0, 900.0, 900.0),
+        (700.0, None, 700.0),  # said again without its end
+    ],
+)
+def test_the_end_of_what_is_said_again(known: float | None, said: float | None, expected: float | None) -> None:
+    old = replace(stored(deadline("May 3"), "t0", 50.0), valid_to=known, when="" if known is None else "until then")
+    (new,) = plan(turn(replace(deadline("May 3"), valid_to=said)), old).changed
+    assert (new.valid_to, new.mentions) == (expected, 2)
+
+
+def test_a_correction_in_a_whole_sentence_has_its_own_words_only() -> None:
+    old = stored(fact("Ana Ruiz has taught piano lessons in Lisbon"), "t0", 50.0)
+    (made,) = plan(turn(fact("Ana Ruiz has taught piano lessons in Porto", correction=True)), old).created
+    assert (made.supersedes, [evidence.quote for evidence in made.evidence]) == (old.id, [made.text])

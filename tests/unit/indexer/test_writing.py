@@ -317,6 +317,72 @@ def test_a_process_killed_after_any_write_of_any_turn_loses_nothing_and_the_reru
     assert crashes > 10
 
 
+def closing_scenario() -> list[messages.StoreFacts]:
+    """Turns that ask to forget: what an earlier one said, what they say themselves, what is known twice over, and nothing known."""
+    return [
+        turn(1, home("Bonn"), uses("Redis"), uses("Postgres"), name("Leo")),
+        turn(2, replace(home("Bonn"), closes=True), deadline("May 3")),
+        turn(3, home("Bonn"), replace(home("Bonn"), closes=True), home("Koeln")),
+        turn(4, uses("Postgres"), fact("Postgres", subject="", value="Postgres", closes=True), replace(uses("Kafka"), closes=True)),
+        turn(5, home("Bonn"), replace(deadline(""), text="the deadline", closes=True), uses("Postgres")),
+    ]
+
+
+def test_a_process_killed_while_it_forgets_ends_the_same_when_the_turn_is_done_again() -> None:
+    payloads, crashes = closing_scenario(), 0
+    for last in range(1, len(payloads) + 1):
+        expected = MortalStore()
+        run(expected, payloads[:last])
+        for writes in count():
+            store = MortalStore()
+            run(store, payloads[: last - 1])
+            store.left = writes
+            try:
+                run(store, payloads[last - 1 : last])
+                break
+            except Killed:
+                crashes += 1
+            store.left = None
+            run(store, payloads[last - 1 : last])
+            assert everything(store) == everything(expected)
+    assert crashes > len(payloads)
+    assert current(expected) == ["I live in Bonn", "My name is Leo", "We use Postgres", "We use Redis"]
+
+
+def test_what_was_forgotten_keeps_its_text_and_its_times() -> None:
+    store = MortalStore()
+    assert run(store, [turn(1, home("Bonn")), turn(2, replace(home("Bonn"), closes=True))]) == [Written(inserted=1), Written(closed=1)]
+    (gone,) = store.find(ALL, ports.ANY)
+    assert (gone.text, gone.status, gone.superseded_by, gone.said_at, gone.valid_to) == ("I live in Bonn", models.Status.SUPERSEDED, "", 1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (uses("Redis"), replace(uses("Redis", polarity=False), text="We no longer use Redis")),
+        (fact("We deploy on Fridays"), fact("We no longer deploy on Fridays")),
+        (home("Bonn"), home("Koeln")),
+    ],
+)
+def test_of_two_that_contradict_each_other_one_is_current_and_the_other_in_its_history(old: models.Fact, new: models.Fact) -> None:
+    """mem0#4896: both stayed current. What no longer holds is ended by the words that say so."""
+    store = MortalStore()
+    run(store, [turn(1, old), turn(2, new)])
+    (memory,) = store.find(ALL)
+    assert [(each.text, each.valid_to) for each in memory_edit.history(store, ALL, memory.id)] == [(new.text, None), (old.text, 2.0)]
+
+
+def test_of_several_copies_at_least_one_always_stays() -> None:
+    """mcp-memory-service#1180: copies that were found of each other were all deleted."""
+    store = MortalStore()
+    run(store, [turn(1, fact("Ana reviews my code"))])
+    (first,) = store.find(ALL)
+    copy = replace(first, id=models.MemoryId("00000000-0000-4000-8000-000000000001"), lineage="00000000-0000-4000-8000-000000000001")
+    store.put([ports.Embedded(copy, HashingEmbedder().embed([copy.text], "document")[0])])
+    run(store, [turn(number, fact("Ana reviews my code")) for number in range(2, 6)])
+    assert set(current(store)) == {"Ana reviews my code"}
+
+
 def test_a_crash_that_is_made_good_only_after_a_later_turn_loses_nothing() -> None:
     payloads = scenario()
     for writes in range(1, writes_of_the_last_turn()):
