@@ -149,6 +149,8 @@ class Exchange:
             self._do(self._pass_on())
         elif self._upload.whole:
             self._do(self._decide(self._principal))
+        else:
+            self._client.take_upload()  # what has come behind another request may have been held
 
     def upload(self, data: bytes) -> None:
         """A piece of the request's body."""

@@ -109,6 +109,8 @@ class Front(HttpToolsProtocol):
         self._spelt: list[Header] = []
         self.answering: Exchange | None = None
         """The exchange that may write to the client; those behind it in the pipeline wait."""
+        self._own: RequestResponseCycle | None = None
+        """The last call of BRB's own routes that was given to the app."""
         self._in_head = False
         self._head_bytes = 0
         self._resuming = False
@@ -160,16 +162,23 @@ class Front(HttpToolsProtocol):
         """What comes from the client can't be read any further. A good request before it is still answered."""
         if self._lingering is not None:
             return  # it is behind the last request
-        answering = self.answering
-        if answering is not None and answering.is_whole:
-            answering.keep_alive = False
+        if (good := self._good) is not None:
+            good.keep_alive = False
             self.pipeline.clear()
             self.hold_upload()
             return
+        began = self.answering is not None and self.answering.began_answer
         self._leave()
         if not self.transport.is_closing():
-            self.transport.write(b"" if answering is not None and answering.began_answer else answer)
+            self.transport.write(b"" if began else answer)
             self.close()
+
+    @property
+    def _good(self) -> Exchange | RequestResponseCycle | None:
+        """Whose request is whole and is being answered."""
+        if self.answering is not None:
+            return self.answering if self.answering.is_whole else None
+        return self._own if self._own is not None and not self._own.response_complete and not self._own.more_body else None
 
     def on_message_begin(self) -> None:
         if not self._resuming:
@@ -229,6 +238,7 @@ class Front(HttpToolsProtocol):
         if isinstance(cycle, Exchange):
             self.loop.call_soon(self._start, cycle)  # not from within the end of the one before: a pipeline may be long
         else:
+            self._own = cycle
             super()._start_asgi_task(cycle, app)
 
     def _start(self, exchange: Exchange) -> None:

@@ -173,9 +173,13 @@ class Connection(asyncio.Protocol):
         """Whether the other side still listens: nothing may have come since the last answer, neither bytes nor the end."""
         if self._transport is None or self._transport.is_closing():
             return False
+        return not self._waits(select.POLLIN)
+
+    def _waits(self, event: int) -> bool:
+        """Whether something has happened to the socket that the event loop has not told of yet."""
         waiting = select.poll()
-        waiting.register(self._socket, select.POLLIN)
-        return not waiting.poll(0)
+        waiting.register(self._socket, event)
+        return bool(waiting.poll(0))
 
     def ask(self, taker: Taker, head: bytes, body: Sequence[Part] | None, *, bodiless: bool) -> None:
         """Send a request. body: the whole of it, in parts; None if it comes by `send`. bodiless: answers to this method have no body (HEAD)."""
@@ -206,8 +210,8 @@ class Connection(asyncio.Protocol):
                 self._sent_all = True
 
     def send(self, *pieces: Part) -> None:
-        """In one call of the system if it can be."""
-        if self._transport is not None and not self._transport.is_closing():
+        """In one call of the system if it can be. Nothing to a connection that was reset: a failed write would lose what was said on it before."""
+        if self._transport is not None and not self._transport.is_closing() and not self._waits(select.POLLERR):
             self._transport.writelines(pieces)
 
     def sent(self) -> None:

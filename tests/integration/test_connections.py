@@ -74,6 +74,16 @@ def test_a_good_call_is_answered_whatever_comes_behind_it(place: Between) -> Non
     place.works()
 
 
+@pytest.mark.parametrize("between_them", [b"", raw.call(b"/v1/models", method=b"GET")])
+@pytest.mark.parametrize("behind", [b"garbage\r\n\r\n", raw.call(b"/v1/models#x", method=b"GET")])
+def test_a_good_call_of_an_own_route_is_answered_whatever_comes_behind_it(place: Between, between_them: bytes, behind: bytes) -> None:
+    with raw.connect(place.base) as client:
+        client.send(raw.call(b"/healthz", method=b"GET") + between_them + behind)
+        got = client.answer()
+        assert (got.head.status, got.body) == (200, b"ok")
+        assert client.gone()
+
+
 def test_a_long_pipeline_is_answered_to_its_end(place: Between) -> None:
     with raw.connect(place.base) as client, client.sending(raw.call(b"/v1/models", method=b"GET") + PROBE * 1500):
         with place.taken() as wire:
@@ -81,6 +91,16 @@ def test_a_long_pipeline_is_answered_to_its_end(place: Between) -> None:
             wire.send(raw.reply(b"late"))
         assert client.answer().body == b"late"
         assert [client.answer("HEAD").head.status for _ in range(1500)] == [204] * 1500
+
+
+def test_a_large_call_behind_another_in_a_pipeline_comes_in_whole(place: Between) -> None:
+    large = BODY.replace(b"hello", b"hello" * 120_000)
+    with raw.connect(place.base) as client, client.sending(raw.call(body=BODY) + raw.call(body=large)):
+        for body in (BODY, large):
+            with place.taken() as wire:
+                assert wire.request().body == body
+                wire.send(raw.reply(b"answer"))
+            assert client.answer().body == b"answer"
 
 
 def test_an_origin_that_makes_no_sense_is_that_of_another_site(place: Between) -> None:
