@@ -30,8 +30,13 @@ _LOGIN_WORD = re.compile(
     re.IGNORECASE,
 )
 _PAIR = re.compile(
-    r"(?<![\w.@/:-])(?P<user>[A-Za-z][\w.+-]{1,40}(?:@[\w.-]{1,40})?)(?P<sep>[ \t]{1,2}[/|][ \t]{1,2}|:[ \t]?)"
-    r"(?P<plain>[^\s\"'`<>,;|/][^\s\"'`<>,;|]{5,100})"
+    r"(?<![\w.@/:-])(?=(?P<user>[A-Za-z][\w.+-]{1,40}(?:@[\w.-]{1,40})?)(?P<sep>[ \t]{1,2}[/|][ \t]{1,2}|:[ \t]?)"  # the next may begin in this one
+    r"(?P<plain>[^\s\"'`<>,;|/][^\s\"'`<>,;|]{5,100}))"
+)
+_TIGHT_PAIR = re.compile(
+    r"\b(?:creds|credentials|logins?)[ \t]{0,2}(?:(?:is|are|were|was)\b|[:=])[ \t]{1,3}(?P<user>[A-Za-z][\w.+-]{1,40})"
+    r"/(?P<plain>[^\s\"'`<>,;|/]{6,100})(?!/)",
+    re.IGNORECASE,
 )
 _NO_USER = re.compile(
     words.any_of("http https arn urn ssh ftp s3 gs file data docker image sha256 sha1 md5 see note at error port line step version v"), re.IGNORECASE
@@ -100,6 +105,11 @@ def _beside_users(text: str) -> Iterator[Span]:
         told = _LOGIN_WORD.search(before) is not None
         known = _USUAL_USER.fullmatch(match["user"]) is not None
         if (told and (slash or _is_strong(value))) or (known and _is_strong(value)):
+            yield Span(Kind.SECRET, match.start("plain"), match.start("plain") + len(value))
+
+    for match in _TIGHT_PAIR.finditer(text):
+        value = match["plain"].rstrip(".,:)]}")
+        if len(value) >= 6 and _looks_chosen(value):
             yield Span(Kind.SECRET, match.start("plain"), match.start("plain") + len(value))
 
 

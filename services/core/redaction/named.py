@@ -16,7 +16,7 @@ _NAME = re.compile(
     r"(?:my|card|sim|door|alarm|bank|login|unlock)[ _-]pin(?:[ _-]code)?|pin[ _-]code)"
     r"|(?<![^\W\d_])(?P<bare>(?:db|my|root|user|admin)?pass)(?![a-z])"
     r"|(?P<token>secrets?|token|credentials?|client_srt|(?P<key>keys?)(?:[ _-]?base)?))"
-    r"(?:_?[0-9]{1,2}|[ _-]?value)?(?![A-Za-z0-9_])",
+    r"(?:_?[0-9]{1,2}|[ _-]?value|[_-]data)?(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
 _ANY_NAME = re.compile(
@@ -45,7 +45,8 @@ _OPEN = (
 )
 _PUBLIC = re.compile(rf"(?:(?<![A-Za-z])(?i:{words.any_of(_OPEN)})|{words.any_of(_OPEN.title())})[ _.-]?$")
 _ASSIGN = re.compile(
-    r"(?P<close>[\\\"'`\])}]{0,4})(?:[ \t](?:for|of|on|to|in|at)(?:[ \t][\w./@'-]{1,40}){1,4}(?=[:=])|"
+    r"(?P<close>[\\\"'`\])}]{0,4})(?:[ \t](?:for|of|on|to|in|at|für|fürs|von|vom|zum|zur|im|am|bei|pour|du|de|para|per|voor|van)"
+    r"(?:[ \t][\w./@'-]{1,40}){1,4}(?=[:=])|"
     r"[ \t]?\([^()\n\x1e]{1,40}\)(?=[ \t]?[:=]))?[ \t]{0,8}"
     r"(?P<op>:=|=>|==?|::?|->|→|\|\||>|,(?=[ \t]{0,4}[\"'])|(?= ?[\"'`]))[ \t]{0,8}(?:(?:r|b|f|u|str|String|new)?(?=[\"'`]))?"
     rf"(?:{QUOTED}|(?P<plain>[^\s\"'`<>,;&|]{{1,300}}))"
@@ -60,6 +61,11 @@ _PROSE = re.compile(
     rf"(?:{QUOTED}|(?P<plain>[^\s\"'`<>“]{{1,300}}))"
 )
 _CHANGED = re.compile(r"[ \t]from[ \t](?P<quote>)(?P<plain>[^\s\"'`<>]{1,100})(?=[ \t]to[ \t])")
+_CHANGED_IT = re.compile(
+    r"\b(?:changed|reset|set|updated|switched|rotated)[ \t](?:it|them|that|this)[ \t](?:back[ \t])?"
+    r"to[ \t]{1,3}(?P<quote>)(?P<plain>[^\s\"'`<>]{4,100})",
+    re.IGNORECASE,
+)
 _OPTION = re.compile(rf"[ \t]{{1,3}}(?:{QUOTED}|(?P<plain>[^\s\"'`<>,;&|]{{1,300}}))")
 # "set the password to sunflower"; but "I have no password to hand".
 _TO = re.compile(r"[ \t]+(?:to|as)[ \t]+")
@@ -69,6 +75,8 @@ _NEXT_LINE = re.compile(
     r"(?P<quote>)(?P<plain>[^\s\"'`<>]{4,100})`?[ \t]{0,4}(?=\r?\n|\Z)"
 )
 _LABEL = re.compile(r"[ \t>*_#-]{0,6}(?:[\w'’-]{1,15}[ \t]){0,3}")
+_PHRASE = re.compile(r"[a-z]{2,15}(?:-[a-z]{2,15}){3,7}")  # what is named so, too ("db-credentials"), has fewer words
+_LEADS_UP = 120  # characters between the name of a secret and "it"
 _BEFORE = 40  # characters before a name that are looked at
 _LONGEST = 300  # characters of a value that are judged; what is taken for a secret is then taken to its end
 _MORE = re.compile(r"[A-Za-z0-9+/=_.~%-]*")
@@ -85,6 +93,10 @@ def find(text: str) -> Iterator[Span]:
         for span in _after(text, name, before):
             done = span.end
             yield span
+    for said in _CHANGED_IT.finditer(text):
+        led_up = text[max(0, said.start() - _LEADS_UP) : said.start()].rpartition("\n")[2]
+        if values.is_password(_bare(said)) and any(name["password"] for name in _NAME.finditer(led_up)):
+            yield _value(said)
     for said in _EAST_ASIAN.finditer(text):
         if values.is_password(_bare(said)) and not words.is_never_said(_bare(said)):
             yield _value(said)
@@ -145,7 +157,8 @@ def _said(name: re.Match[str], match: re.Match[str], before: str, text: str) -> 
     if name["bare"]:
         return values.is_password(value) and values.has_letters_and_digits(value) and len(value) >= 6 and not match["about"]
     if name["token"]:
-        return values.is_token(value) and not words.MANY_WORDS.fullmatch(value)
+        phrase = bool(match["quote"]) and _PHRASE.fullmatch(value) is not None
+        return phrase or (values.is_token(value) and not words.MANY_WORDS.fullmatch(value))
     if match["quote"]:
         return len(value) >= 3 and values.is_literal(value)
     if values.is_password(value):

@@ -29,6 +29,9 @@ _PHONE_WORD = re.compile(
     re.IGNORECASE,
 )
 _PHONE_WORD_AFTER = re.compile(r"[ \t]?[-(]?[ \t]?(?:office|fax|mobile|cell|desk|landline)\b(?![ \t]+[a-z])", re.IGNORECASE)
+_DIGIT_WORD = r"(?:zero|oh|nought|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:hundred|thousand)|(?:double|triple)[ -]\w{2,5})"
+_SPELLED = re.compile(rf"(?<![\w-])(?:plus[ ])?{_DIGIT_WORD}(?:[ ,.-]{{1,3}}{_DIGIT_WORD}){{6,16}}(?![\w-])", re.IGNORECASE)
+"""A number as it is read out ("oh seven seven, double-oh nine ..."); only words before it make it one to ring."""
 _OTHER_WORD = re.compile(
     r"\b(?:order|invoice|ticket|case|tracking|serial|part|sku|build|issue|pr|pid|uid|id|ref|reference|account|isbn|issn|version|commit|"
     r"timestamp|epoch|port|line|rows?|bytes|error|code|"
@@ -59,6 +62,10 @@ def find(text: str) -> Iterator[Span]:
         called = _PHONE_WORD.search(before) or _PHONE_WORD_AFTER.match(text, match.end())
         if called and not _NO_PHONE.fullmatch(match[0]) and not _OTHER_WORD.search(before):
             yield Span(Kind.PHONE, match.start(), match.end())
+    for match in _SPELLED.finditer(text):
+        before = text[max(0, match.start() - _CONTEXT) : match.start()]
+        if _PHONE_WORD.search(before) and not _OTHER_WORD.search(before):
+            yield Span(Kind.PHONE, *match.span())
 
 
 def _national(text: str) -> Iterator[Span]:

@@ -49,7 +49,7 @@ _SAID_WITH_MORE = re.compile(
     ),
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"[.!?,;)]*(?:\s*$|[ \t]*[\r\n]|[.!?,;)]|[ \t]+(?:and|but|so)\b)")
+_ENDS = re.compile(r"[.!?,;)]*(?:\s*$|[ \t]*[\r\n]|[.!?,;)]|[ \t]+(?:and|but|so|btw|by the way|please|thanks)\b)")
 _GOES_ON = re.compile(r"[ \t]+(?:for|on|at|in)[ \t]")
 
 

@@ -114,6 +114,7 @@ _REPORTED = re.compile(
 _QUESTION = re.compile(
     r"^(?:(?:so|and|but|or|also|then|hey|hi|ok|okay|well|now|please|just|quick question|question|any idea|by the way|btw"
     r"|thanks|sorry|hmm+|again|for example)[\s,:—-]+)*"
+    r"(?!do not\b(?! (?:you|we|they)\b))"
     r"(?:(?:what|how|why|when|where|who|whom|whose|which|what's|how's|who's|where's|why's|whats|hows)\b(?!ever)(?! (?:i|we) "
     r"(?:\w+ )?(?:is|are|was|need|want|like|love)\b)"
     r"|(?:is|are|was|were|am|do|does|did|can|could|would|will|should|shall|has|have|had|may|might|must|isn't|aren't|don't"
@@ -136,6 +137,11 @@ _REQUEST_TAIL = re.compile(
     r"me|give me|show me|make sure|write|create|fix|add|explain|generate|implement|refactor|suggest|recommend"
     r"|don't (?!use|like|want|need|have|eat|drink|deploy|ship|work)|check|update|change the|convert|how (?:do|can|should"
     r"|would)|what (?:is|are|do|should))\b)",
+    _I,
+)
+_MADE_UP = re.compile(
+    r"^(?:(?:please|pls|now|also|can you|could you)[\s,]+)*(?:write|create|make|generate|add|build|implement|draft|design|invent|mock|give me"
+    r"|show me|tell me|come up with)\s+(?:me\s+)?(?:an?|the|some|one|two|three|\d+)\s[^,.;:]{0,60}?\b(?:where|in which|whose|who|that|about)\b",
     _I,
 )
 _CONFIRM_TAG = re.compile(
@@ -165,7 +171,8 @@ _PASSING = re.compile(
     _I,
 )
 _AT_HAND = re.compile(
-    r"\b(?:in this (?:case|example|function|file|snippet|code|method|loop|test|line|screenshot|chat|conversation)"
+    r"^i (?:just |only )?(?:use|call|read|write|pass|return|set|loop|catch|check|store) .*\bhere$|\bin there\b"
+    r"|\b(?:in this (?:case|example|function|file|snippet|code|method|loop|test|line|screenshot|chat|conversation)"
     rf"|as you can see|(?:above|below)(?! (?:[\d$€£~]|{vocabulary.SMALL_NUMBERS}\b)))\b",
     _I,
 )
@@ -287,6 +294,11 @@ def is_small_talk(text: str) -> bool:
 def is_polite_order(text: str) -> bool:
     """Worded as a question, but asks for work and not for an answer ("can you help me with this?")."""
     return bool(_POLITE.match(text.lstrip(" ,")))
+
+
+def makes_up(text: str) -> bool:
+    """An order for something of which it says who or what occurs in it: "write a test where the user is called Alice and lives in Paris"."""
+    return bool(_MADE_UP.match(text))
 
 
 def is_passing(text: str) -> bool:

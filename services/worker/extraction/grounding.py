@@ -1,6 +1,7 @@
 """The last gate, for every extractor: nothing is kept that the person's words do not prove. Pure."""
 
 import re
+import unicodedata
 from enum import StrEnum
 
 from services.core import block, models
@@ -38,12 +39,14 @@ def flaw(fact: models.Fact, words: str, context: tuple[str, ...] = ()) -> Flaw |
     words or in the context (the person's earlier turns) instead of the quote.
     """
     said = block.strip(words)
-    if not own_words.is_part(fact.quote, said):
-        return Flaw.QUOTE
+    if not (own_words.is_part(fact.quote, said) and own_words.is_part(fact.quote, words)):
+        return Flaw.QUOTE  # also what stands together only since a block between it is gone
     if any(_PIECE.search(PLACEHOLDER.sub(" ", text)) for text in (fact.text, fact.value, fact.quote)):
         return Flaw.PLACEHOLDER
-    if own_words.is_denied(fact.quote, said):
+    if own_words.is_denied(fact.quote, said) or own_words.is_weakened(fact.quote, said):
         return Flaw.NEGATION
+    if any(not _unseen(text) <= _unseen(fact.quote) for text in (fact.text, fact.subject, fact.attribute, fact.value, fact.when, fact.replaces)):
+        return Flaw.WORDS
     takes_over = bool(fact.replaces or fact.correction)
     if not takes_over and not own_words.in_order(fact.text, fact.quote):
         return Flaw.WORDS
@@ -56,12 +59,19 @@ def _unproved(fact: models.Fact, also: tuple[str, ...]) -> Flaw | None:
     """also: texts that may prove what the quote does not, but for the value."""
     own = frozenset(own_words.words(fact.quote))
     proof = own.union(*map(own_words.words, also))
+    if also and not proof.issuperset(own_words.words(fact.text)):
+        return Flaw.WORDS
     if not (fact.closes or own.issuperset(own_words.words(fact.value))) or not all(
-        _telling(each) <= proof for each in (fact.text, fact.subject, fact.replaces)
+        _telling(each) <= proof for each in (fact.text, fact.subject, fact.replaces, fact.when)
     ):
         return Flaw.NAME
     pieces = proof.union(_ORDINAL.sub("", word) for word in proof).union(*map(_JOINTS.split, proof))
     return None if all(pieces.issuperset(own_words.words(each)) for each in fact.entities) else Flaw.NAME
+
+
+def _unseen(text: str) -> frozenset[str]:
+    """Characters that do not show: they turn the order of what is read, or hide in a word."""
+    return frozenset(char for char in text if unicodedata.category(char) in {"Cf", "Cc"} and not char.isspace())
 
 
 def _telling(text: str) -> frozenset[str]:

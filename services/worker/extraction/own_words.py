@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 
@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     r"|(?:(?![\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
     r"[^\s\"“”«»()\[\]{}…—;!?。、，；：！？「」])+"
 )
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ′´＇", "'") | dict.fromkeys("`*"))
+_COMPARES = frozenset("<>≤≥≠±¬")
 _LEADING = "'‘’*_`,:!?|>"
 _TRAILING = _LEADING + "./-–<&="
 _PUNCTUATION = re.compile(r"[\n,.;:!?…—()\"“”«»。、，；：！？「」]|\s[-–]\s")
@@ -35,13 +37,18 @@ _FILLERS = frozenset(
 _NEGATION = vocabulary(
     "not never no none nobody nothing nowhere neither nor without cannot hardly dont cant nicht kein keine keinen keiner keinem nie niemals ohne"
     " pas jamais aucun aucune sans nunca jamás ningún ninguna sin não nenhum sem non mai nessun senza niet geen nooit zonder inte aldrig utan nie bez"
-    " не нет никогда без 不 没 沒 無 未 别 別"
+    " не нет никогда без ikke ingen aldri aldrig nem δεν μην 不 没 沒 無 未 别 別"
+)
+_NOT_SHORTENED = vocabulary("isnt arent wasnt werent doesnt didnt havent hasnt hadnt wont wouldnt couldnt shouldnt")
+_WEAKENING = vocabulary(
+    "rarely seldom barely scarcely almost nearly stop stops stopping refuse refuses refused avoid avoids avoided fail fails failed stopped quit"
 )
 _FORGETTING = vocabulary("forget n'oublie n'oubliez vergiss vergessen vergeet olvides olvide esqueça esqueças dimenticare")
 _ENDING = frozenset({"stopped", "quit", "abandoned", "ditched", "anymore"})
 _ENDINGS = frozenset({("gave", "up"), ("given", "up"), ("moved", "away"), ("got", "rid")})
 _TAKEN_BACK = re.compile(r"\s+(?:no (?:longer|more)|not at all)\b", re.IGNORECASE)
 _NEAR_CHARS = 400  # a negation further away is another sentence's
+_MOST_PLACES = 40  # looked at of a text that is said again and again, so that ten thousand like lines cost no more than forty
 _MOST_TOKENS = 120  # of a text; a sentence that is read has no more
 
 
@@ -73,13 +80,26 @@ def is_part(text: str, whole: str) -> bool:
 
 def is_denied(text: str, whole: str) -> bool:
     """Whether the text, wherever it stands in the whole, stands under a negation there: "use Redis" of "we don't use Redis"."""
-    reached = [_negated(before) or _TAKEN_BACK.match(after) is not None for before, after in _places(text, whole)]
-    return bool(reached) and all(reached)
+    return _everywhere(text, whole, _negated)
+
+
+def is_weakened(text: str, whole: str) -> bool:
+    """Whether it stands everywhere under a word that says that it is not, or hardly, so: "use Redis" of "we refuse to use Redis"."""
+    return _everywhere(text, whole, _weakened)
+
+
+def _everywhere(text: str, whole: str, under: Callable[[Sequence[Token]], bool]) -> bool:
+    found = False
+    for before, after in _places(text, whole):
+        if not under(before) and _TAKEN_BACK.match(after) is None:
+            return False
+        found = True
+    return found
 
 
 def in_order(text: str, quote: str) -> bool:
     """Whether the text is the quote with words left out, none of them a negation of what is left."""
-    return _aligned(words(text), tokens(quote), lambda _, left_out: not _negated(left_out), _ends_undenied) is not None
+    return _aligned(words(text), tokens(quote), lambda _, left_out: not (_negated(left_out) or _weakened(left_out)), _ends_undenied) is not None
 
 
 def cut(text: str, quote: str) -> str | None:
@@ -113,7 +133,16 @@ def is_negative(text: str) -> bool:
 
 
 def _negates(word: str) -> bool:
-    return word in _NEGATION or word.endswith("n't")
+    """However it is spelt: in wide letters, with a sign in it that does not show, without its apostrophe."""
+    if not word.isascii():
+        word = "".join(char for char in unicodedata.normalize("NFKC", word) if unicodedata.category(char) != "Cf")
+    return word in _NEGATION or word in _NOT_SHORTENED or word.endswith("n't")
+
+
+def _weakened(left_out: Sequence[Token]) -> bool:
+    """Whether what follows is right after a word that weakens it, but for a "to"."""
+    rest = left_out[:-1] if left_out and left_out[-1].word == "to" and not left_out[-1].closes else left_out
+    return bool(rest) and not rest[-1].closes and rest[-1].word in _WEAKENING
 
 
 def _negated(left_out: Sequence[Token]) -> bool:
@@ -180,7 +209,9 @@ def _aligned(
 
 def _places(text: str, whole: str) -> Iterator[tuple[list[Token], str]]:
     """What stands before and after the text, a few lines of each, wherever it stands between tokens."""
-    for match in re.finditer(r"\s+".join(map(re.escape, text.split())), whole) if text.strip() else ():
+    if not text.strip():
+        return
+    for match in islice(re.finditer(r"\s+".join(map(re.escape, text.split())), whole), _MOST_PLACES):
         begin = max(0, match.start() - _NEAR_CHARS)
         near = whole[begin : match.end() + _NEAR_CHARS]
         start, end = match.start() - begin, match.end() - begin
@@ -191,6 +222,10 @@ def _places(text: str, whole: str) -> Iterator[tuple[list[Token], str]]:
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     if text[start] == "<" and text[end - 1] == ">":
+        return start, end
+    if not _COMPARES.isdisjoint(text[start:end]) and not any(map(_tells, text[start:end])):
+        return start, end  # "p99 < 250 ms"
+    if text[start] == ">" and text[start + 1 : end].lstrip("=")[:1].isdigit():
         return start, end
     while start < end and (text[start] in _LEADING or (text[start] in "-–" and not text[start + 1 : end][:1].isdigit())):
         start += 1
@@ -205,4 +240,4 @@ def _tells(char: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFC", text.replace("’", "'").replace("‘", "'").replace("`", "").replace("*", "")).casefold()
+    return unicodedata.normalize("NFC", text.translate(_APOSTROPHES)).casefold()

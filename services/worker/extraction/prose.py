@@ -5,6 +5,7 @@ of the prose in them at most `MAX_SENTENCES` sentences of at most `MAX_SENTENCE_
 """
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -34,6 +35,16 @@ _FOREIGN_TEXT = re.compile(
     r"|\b(?:wrote|said|says|writes|replied|answered)\b)[^.!?\n]{0,80}:(?=\s)",
     re.IGNORECASE,
 )
+_DICTATED_TEXT = re.compile(
+    r"(?:^|[.!?\n]\s{0,3}|\b(?:please|you|to|and)\s+)(?:fill in|put|write|add|insert|paste|append|include|type|set)\b[^.!?:\n]{0,40}?"
+    r"\b(?:readme(?:\.md)?|form|page|text|copy|banner|header|footer|bio|label|placeholder|template|e-?mail|letter|docstring|changelog|caption"
+    r"|headline|tooltip|faq|intro(?:duction)?|slide)\b[^.!?:\n]{0,30}:(?=\s)"
+    r"|(?:^|\n)[^.!?:\n]{0,60}?\b(?:readme(?:\.md)?|excerpt|transcript|changelog|release notes?|terms of service"
+    r"|press release)\b[^.!?:\n]{0,30}:[ \t]*\n",
+    re.IGNORECASE,
+)
+"""What follows is what a document says or is to say."""
+_LOGGED = re.compile(r"\b(?:logs?|output)\b[^:\n]{0,40}:\Z", re.IGNORECASE)
 _PASTED_LINE = re.compile(
     r"^\s*(?:>"  # quoted mail or chat
     r"|\||[{}\[\]]|@@|[+]{1,3}\s|-{3}\s|\$\s|#!|#include|//|/\*|<!|%\s"
@@ -52,7 +63,7 @@ _INDENTED = re.compile(r"^(?: {4,}|\t)(?!\s*(?:[-*•]|\d+[.)])\s)")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|\[[xX]\])\s+")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "st", "no", "approx", "prof", "jr", "sr"})
 _END = re.compile(r"[.!?…]+[\"')\]]*(?=\s|$)|;(?=\s)|\n")
-_QUOTED = re.compile(r"[\"“]([^\"“”\n]+)[\"”]")
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»\n]+)[\"”“»]")
 _SURROGATES = frozenset(map(chr, range(0xD800, 0xE000)))  # spaCy takes none
 _MARKUP = frozenset("`*_")
 
@@ -97,10 +108,18 @@ def _without_pasted(text: str) -> str:
     """The same length at the same places, with pasted material blank."""
     shielded = _PLACEHOLDER.sub(lambda m: "\x00" * len(m[0]), text)
     masked = _BLOCKS.sub(lambda m: "\n" * len(m[0]), shielded)
-    foreign = _FOREIGN_TEXT.search(masked)
-    if foreign:
-        masked = masked[: foreign.start()] + "\n" * (len(masked) - foreign.start())
+    foreign = min((start for pattern in (_FOREIGN_TEXT, _DICTATED_TEXT) for start in _foreign(pattern, masked)), default=len(masked))
+    masked = masked[:foreign] + "\n" * (len(masked) - foreign)
     return masked.replace("\x00", "_")
+
+
+def _foreign(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    """Where somebody else's text begins; not where a log does whose lines tell what they are, for what follows them was typed."""
+    for match in pattern.finditer(text):
+        following = text[match.end() :].lstrip().partition("\n")[0]
+        if not (_LOGGED.search(match[0]) and _PASTED_LINE.search(following)):
+            yield match.start()
+            return
 
 
 def _typed_lines(text: str, offset: int) -> list[tuple[int, int]]:
@@ -116,6 +135,7 @@ def _typed_lines(text: str, offset: int) -> list[tuple[int, int]]:
 
 
 def _split(words: str, start: int, end: int, paragraph: int) -> list[Sentence]:
+    quoted = [match.span(1) for match in _QUOTED.finditer(words, start, end) if len(match[1].split()) > 2]
     found, begin = [], start
     for stop in _END.finditer(words, start, end):
         if _is_abbreviation(words[begin : stop.start()]):
@@ -124,7 +144,11 @@ def _split(words: str, start: int, end: int, paragraph: int) -> list[Sentence]:
         begin = stop.end()
     if begin < end:
         found.append((begin, end, ""))
-    return [made for b, e, mark in found if (made := _sentence(words, b, e, paragraph, mark))]
+    return [
+        made
+        for b, e, mark in found
+        if (made := _sentence(words, b, e, paragraph, mark, quoted=any(opens < e and b < closes for opens, closes in quoted)))
+    ]
 
 
 def _is_abbreviation(before: str) -> bool:
@@ -132,7 +156,7 @@ def _is_abbreviation(before: str) -> bool:
     return (last in _ABBREVIATIONS and last != "no") or (len(last) == 1 and last.isalpha() and last != "i")
 
 
-def _sentence(words: str, start: int, end: int, paragraph: int, mark: str) -> Sentence | None:
+def _sentence(words: str, start: int, end: int, paragraph: int, mark: str, *, quoted: bool) -> Sentence | None:
     raw = words[start:end]
     if not raw.strip() or len(raw) > MAX_SENTENCE_CHARS:
         return None
@@ -148,7 +172,6 @@ def _sentence(words: str, start: int, end: int, paragraph: int, mark: str) -> Se
     body = plain_text.rstrip(" .!?…;")
     if not body:
         return None
-    quoted = any(len(said.split()) > 2 for said in _QUOTED.findall(raw))
     return Sentence(body, tuple(places[: len(body)]), paragraph, quoted, "?" if "?" in mark else mark[:1])
 
 

@@ -19,6 +19,7 @@ _REMEMBERED = 0.95
 _DANGLING = re.compile(r"(?:and |but |so )?(?:(?:it|they|this|those|these|then)\b|that(?:'s|'ll| is| was| will| means| needs)\b)", re.IGNORECASE)
 _TAIL = re.compile(
     r",\s+(?:so|hence|therefore|which means)\s+(?!that\b)"
+    r"|,\s+(?:which |that |it |this )?(?:might|may|could) (?:matter|help|be (?:relevant|related|important|useful))$"
     r"|,?\s+(?:btw|by the way|lol|haha+|hehe|xd|fwiw|fyi|just (?:so you know|fyi)|as of (?:today|now))$"
     r"|,?\s+(?:(?:nice|pleased|good|great) to (?:meet|see) you|thanks|thank you|ok(?:ay)?$)",
     re.IGNORECASE,
@@ -251,7 +252,10 @@ class Part(NamedTuple):
     def cuts(self, pieces: list[clauses.Clause]) -> Iterator["Part"]:
         """The parts that are its clauses. What has a subject of its own is not what is to be forgotten, but said besides."""
         besides = self._replace(closing=None, remembered=self.remembered and self.closing is None)
+        made_up = not self.remembered and filters.makes_up(self.text)
         for piece in pieces:
+            if made_up and (piece.borrowed or piece is pieces[0]):
+                continue  # whose subject occurs in what is to be made
             own = (self if piece is pieces[0] or piece.borrowed else besides).cut(piece)
             if own is not None:
                 yield own

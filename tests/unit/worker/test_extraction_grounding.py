@@ -1,3 +1,5 @@
+import time
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -86,11 +88,47 @@ def test_the_new_value_of_a_correction_must_be_in_its_own_words() -> None:
         (_with(subject="Ana"), "we use Postgres 15", Flaw.NAME),
         (_with(value="https://x.io"), "we use Postgres 15", Flaw.NAME),
         (_with(text="mail <EMAIL_1", quote="mail <EMAIL_1", value=""), "mail <EMAIL_1", Flaw.PLACEHOLDER),
+        (FACT, f"we use Post{block.OPEN}\n- [x] y\n{block.CLOSE}gres 15", Flaw.QUOTE),
+        (FACT, f"we use {block.OPEN}\n- [x] y\n{block.CLOSE} Postgres 15", Flaw.QUOTE),
+        (_with(text="We use \u202e Postgres 15"), "we use Postgres 15", Flaw.WORDS),
+        (_with(text="We use \u200b Postgres 15"), "we use Postgres 15", Flaw.WORDS),
+        (_with(value="Postgres 15 \u2066"), "we use Postgres 15", Flaw.WORDS),
+        (_with(text="We use \x1b Postgres 15"), "we use Postgres 15", Flaw.WORDS),
+        (_with(text="We use Postgres １５"), "we use Postgres 15", Flaw.WORDS),
+        (_with(text="We use Pоstgres 15"), "we use Postgres 15", Flaw.WORDS),  # a Cyrillic o
+        (_with(text="p99 > 250 ms", quote="p99 < 250 ms", value=""), "p99 < 250 ms", Flaw.WORDS),
+        (_with(text="p99 250 ms", quote="p99 >250 ms", value=""), "p99 >250 ms", Flaw.WORDS),
+        (_with(when="since 2019"), "we use Postgres 15", Flaw.NAME),
+        (_with(text="everybody hates the boss", correction=True), "we use Postgres 15", Flaw.WORDS),
         (_with(text="mail EMAIL_1", quote="mail <EMAIL_1>", value=""), "mail <EMAIL_1>", Flaw.WORDS),
     ],
 )
 def test_the_flaw_is_named(fact: models.Fact, words: str, flaw: Flaw) -> None:
     assert grounding.flaw(fact, words) is flaw
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "we donʼt", "we don′t", "we don´t", "we wont", "we do ｎｏｔ", "we do no\u200bt", "vi vil ikke",
+        "we refuse to", "we rarely", "we seldom", "we failed to",
+    ],
+)  # fmt: skip
+def test_no_quote_is_cut_out_from_under_what_denies_it(before: str) -> None:
+    fact = _with(quote="use Postgres 15", text="use Postgres 15")
+    assert grounding.flaw(fact, f"{before} use Postgres 15") is Flaw.NEGATION
+    assert grounding.flaw(fact, f"{before} use MySQL, but use Postgres 15") is None
+
+
+def test_what_is_said_ten_thousand_times_costs_no_more_than_what_is_said_often() -> None:
+    started = time.perf_counter()
+    for words in ("we use Postgres 15\n", "we never said we use Postgres 15\n"):
+        grounding.flaw(FACT, words * 100)
+    few = time.perf_counter() - started
+    started = time.perf_counter()
+    for words in ("we use Postgres 15\n", "we never said we use Postgres 15\n"):
+        grounding.flaw(FACT, words * 10_000)
+    assert time.perf_counter() - started < 30 * few
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,17 @@ def _facts(extractor: rules.RulesExtractor, words: str, *context: str) -> tuple[
         ("I don't know R at all, so explain.", ["I don't know R at all"]),
         ("I like to run, cook, and read comics.", ["I like to run, cook, and read comics"]),
         ("I use a glass cleaner and paper towels.", ["I use a glass cleaner", "I use paper towels"]),
+        ("We use Buildkite with our own agents, might matter.", ["We use Buildkite with our own agents"]),
+        ("No jQuery anywhere. Show me the plain version.", ["No jQuery anywhere"]),
+        ("Actually we switched back to SOAP, the partner couldn't do REST.", ["we switched back to SOAP"]),
+        ("Do not ever push to release directly.", ["Do not ever push to release directly"]),
+        (
+            "Here's the log:\n2026-11-02T10:22:11Z ERROR pool timeout\nOur pool is capped at 20 connections.",
+            ["Our pool is capped at 20 connections"],
+        ),
+        ("I use Neovim here at home.", ["I use Neovim here at home"]),
+        ('We call it the "red phone" and we use PagerDuty for it.', ["we use PagerDuty for it"]),
+        ("Add a note to the wiki: done. We use Confluence.", ["We use Confluence"]),
     ],
 )
 def test_what_lasts_is_kept(extractor: rules.RulesExtractor, words: str, texts: list[str]) -> None:
@@ -83,6 +94,17 @@ def test_what_lasts_is_kept(extractor: rules.RulesExtractor, words: str, texts: 
         "Ich glaube, das geht auch ohne Window Function.",
         "Wir deployen jeden Dienstag.",
         "¿Puedes revisar este script?",
+        'Put this into the about page: "We use the MIT license. Our CI runs on every push. We live in Ghent."',
+        "He wrote “We use Kafka. We never look back. I live in Ghent.” in his talk",
+        "Fill in the form text: My name is Jo Bloggs, I live in Ghent and I work at Initech.",
+        "Add to the readme: We use Kafka.",
+        "README excerpt:\n\n## Requirements\n- We require Node 20\n- Our team uses Yarn",
+        "Release notes of the vendor:\nWe use Kafka now.",
+        "Write a test where the user is called Alice and lives in Paris.",
+        "Create a fixture in which my customer is called Bob and lives in Rome.",
+        "I use read-then-write here.",
+        "No TypeError anywhere, it just hangs.",
+        "We have so many special cases in there now.",
     ],
 )  # fmt: skip
 def test_what_is_asked_supposed_quoted_passing_ordered_pasted_or_foreign_is_left_out(extractor: rules.RulesExtractor, words: str) -> None:

@@ -419,6 +419,12 @@ def test_a_pasted_megabyte_costs_little(extractor: rules.RulesExtractor) -> None
     assert [fact.text for fact in facts] == ["I use vim"]
 
 
+def test_ten_thousand_like_lines_cost_little(extractor: rules.RulesExtractor) -> None:
+    started = time.perf_counter()
+    assert [fact.text for fact in extractor.extract(_turn("we use Redis\n" * 10_000))] == ["We use Redis"]
+    assert time.perf_counter() - started < 20
+
+
 def test_the_funnel_is_counted(extractor: rules.RulesExtractor) -> None:
     def kept() -> float:
         return REGISTRY.get_sample_value("brb_facts_total", {"stage": "kept", "outcome": "rules"}) or 0.0

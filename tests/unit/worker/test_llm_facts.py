@@ -170,6 +170,21 @@ def test_what_is_known_of_the_turn_is_not_found_again(nlp: Language) -> None:
     assert [fact.text for fact in llm.LlmExtractor(Scripted(answer), nlp).beside(turn, known)] == ["The mascot of our guild answers to Bodo"]
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("the budget of our guild is < 5000 euros a month", "the budget of our guild is > 5000 euros a month"),
+        ("the budget of our guild is < 5000 euros a month", "the budget of our guild is 5000 euros a month"),
+        ("the lab in Ghent is barely funded by Acme", "the lab in Ghent is funded by Acme"),
+        ("Carla runs the lab and Ivo runs the shop in Ghent", "Carla runs the shop in Ghent"),
+        ("Acme funds the lab in Ghent, assuming the board agrees", "Acme funds the lab in Ghent"),
+        ("our mascot, a goat, is called Bodo", "our mascot, \u202e a goat, is called Bodo"),
+    ],
+)
+def test_what_is_turned_or_cut_out_of_what_it_hangs_on_is_no_fact(nlp: Language, words: str, text: str) -> None:
+    assert [fact.text for fact in _facts(nlp, words, _proposal(text)) if "\u202e" in fact.text or fact.text.casefold() == text.casefold()] == []
+
+
 BAD_ANSWERS = [
     "",
     "nothing to remember",

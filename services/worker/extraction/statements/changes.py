@@ -9,7 +9,7 @@ from services.worker.extraction.statements import drafts, duties, things, uses
 from services.worker.extraction.statements.drafts import Draft
 
 _SELF_SWITCH = re.compile(
-    r"^(?:(?:over|away|everything|all \w+|our \w+|my \w+|the \w+)\s+)*(?:from (?P<old>.+?) (?:to|onto|over to) (?P<new>.+)"
+    r"^(?:(?:back|over|away|everything|all \w+|our \w+|my \w+|the \w+)\s+)*(?:from (?P<old>.+?) (?:to|onto|over to) (?P<new>.+)"
     r"|(?:over )?to (?P<to>.+?) from (?P<was>.+)|(?:over )?(?:to|onto) (?P<only>.+))$",
     re.IGNORECASE,
 )

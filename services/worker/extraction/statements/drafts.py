@@ -76,7 +76,7 @@ ANSWERS = re.compile(
 
 
 STANDING = re.compile(
-    r"\b(?:always|never|don't ever|ever$|henceforth|by default|to me like|from now on|going forward|in (?:this|our"
+    r"\b(?:always|never|don't ever|do not ever|ever$|henceforth|by default|to me like|from now on|going forward|in (?:this|our"
     r"|my) (?:project|repo|repository|codebase"
     r"|team|company|app)|at all times|in (?:all|every) \w+|in everything|everywhere$|(?:before|after) every|every time|whenever|in future|in the "
     r"future"

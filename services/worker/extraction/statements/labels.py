@@ -15,6 +15,12 @@ _ONLY = re.compile(
 _IT_IS = re.compile(r"^(?P<value>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*){0,2}) (?P<how>it is(?:,? then)?|then)$")
 """Such as "ClickHouse it is": the choice among what was talked about."""
 _NO_CHOICE = frozenset({"What", "Who", "So", "Here", "There", "Well", "Ok", "Yes", "No", "Then", "Fine", "Whatever", "As"})
+_NONE_OF = re.compile(
+    r"^no (?P<value>[\w.+#-]+(?: [\w.+#-]+)?) (?:anywhere|ever|here|in (?:this|our|the) (?:repo|repository|codebase|project|company|team|stack))$",
+    re.IGNORECASE,
+)
+"""Such as "No jQuery anywhere": a tool that is not to be used."""
+_TROUBLE = re.compile(r"(?:error|exception|warning|failure|nan|null)s?$", re.IGNORECASE)
 _LABEL = re.compile(
     r"^(?P<key>(?:(?:my|our|the|project|app|tech|main|primary|preferred|current|favou?rite|release|target)\s+)*(?:name"
     r"|stack|time ?zone|deadline|editor|os|language|framework|database|db|budget|role"
@@ -89,6 +95,8 @@ def labelled(text: str) -> Draft | None:
         return Draft(Category.CONSTRAINT, 0.75, subject="team")
     if (chosen := _IT_IS.match(text)) and (tools.known(chosen["value"]) or (chosen["how"] != "then" and chosen["value"] not in _NO_CHOICE)):
         return Draft(Category.DECISION, 0.8, subject="team", attribute="uses", value=chosen["value"], several=True)
+    if (none := _NONE_OF.match(text)) and (tools.known(none["value"]) or (values.concrete(none["value"]) and not _TROUBLE.search(none["value"]))):
+        return Draft(Category.CONSTRAINT, 0.8, subject="team", attribute="uses", value=none["value"], polarity=False)
     match = _LABEL.match(text)
     if match is None or drafts.empty(match["value"]):
         return None
