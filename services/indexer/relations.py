@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from services.core import memory_edit, models
-from services.indexer import likeness, slots
+from services.indexer import exchange, likeness, slots
 
 SAME_VALUE_COSINE = 0.6
 """From which cosine two texts are one statement, or one is the denial of the other, when the same value was read out of both, or their words are the
@@ -44,6 +44,8 @@ def same_statement(fact: models.Fact, candidate: Candidate, threshold: float) ->
 def contradicts(fact: models.Fact, candidate: Candidate, *, said_at: float, threshold: float) -> bool:
     """Whether the fact puts an end to the memory: both can't hold. Asked only of those that do not say the same."""
     memory = candidate.memory
+    if memory.polarity and exchange.contrasted(fact.text, memory.text):
+        return True
     here, there = slots.places(fact), slots.places(memory)
     if here != there:
         return not here and there <= _PARTS and _replaced(fact, memory)
@@ -53,7 +55,17 @@ def contradicts(fact: models.Fact, candidate: Candidate, *, said_at: float, thre
         or _reversed_stance(fact, memory)
         or _reversed_text(fact, candidate)
         or _moved(fact, candidate, threshold)
-        or (not _in_one_breath(fact, memory) and (_new_value(fact, memory) or _moved_on(fact, memory, said_at) or _renumbered(fact, memory)))
+        or (not _in_one_breath(fact, memory) and _exchanged_one_part(fact, memory, said_at))
+    )
+
+
+def _exchanged_one_part(fact: models.Fact, memory: models.Memory, said_at: float) -> bool:
+    affirmed = fact.polarity and memory.polarity
+    return (
+        _new_value(fact, memory)
+        or _moved_on(fact, memory, said_at)
+        or _renumbered(fact, memory)
+        or (affirmed and exchange.exchanged(fact.text, memory.text))
     )
 
 

@@ -44,6 +44,7 @@ def test_pairs_are_merged_as_the_indexer_decides_beside_a_plain_cosine(tmp_path:
     found = bench.run("dedup", data=tmp_path, progress=quiet)
     assert (found.figures["sick.precision"], found.figures["sick.recall"], found.figures["sick.contradictions"]) == (1.0, 1.0, 0.0)
     assert found.figures["sick.cosine_82.precision"] < 1.0 == found.figures["mrpc.recall"]
+    assert (found.figures["sick.neutral_ended"], "sick.cosine_82.neutral_ended" in found.figures) == (0.0, False)
     assert found.n == 6
     assert {row[:2] for row in found.rows} >= {("sick", "BRB"), ("sick", "cosine 0.82"), ("mrpc", "reversed")}
     assert {len(row) for row in found.rows} == {len(found.columns)}

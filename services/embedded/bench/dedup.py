@@ -19,10 +19,12 @@ from services.indexer import dedup, likeness, planning
 NOTES = (
     "precision: of the merged pairs, the share labelled as duplicates. recall: of these, the share merged. contradictions: of the pairs labelled so, "
     "the share merged.",
+    "neutral ended: of the pairs labelled as neutral, the share in which saying the second ends the first, though both can hold.",
     "BRB: `a` is remembered, then `b` is said. reversed: `b` first. cosine: merged from that cosine on, whatever the words.",
     "kinds of error: wrong merges by their label, then what kept duplicates apart.",
 )
-COLUMNS = ("set", "what", "#precision", "#recall", "#contradictions", "#pairs")
+COLUMNS = ("set", "what", "#precision", "#recall", "#contradictions", "#neutral ended", "#pairs")
+_FIGURES = ("precision", "recall", "contradictions", "neutral_ended")
 _PATTERNS = ("sick*.jsonl*", "mrpc*.jsonl*", "stsb*.jsonl*")
 _COSINES = (0.82, 0.90)
 _KINDS_SHOWN = 6
@@ -30,13 +32,14 @@ _EXAMPLE_CHARS = 70
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """label: what the set says of the pair, in words, for the kinds of error; contradiction: that it says so."""
+    """label: what the set says of the pair, in words, for the kinds of error; contradiction, neutral: that it says so."""
 
     set: str
     a: str
     b: str
     duplicate: bool
     contradiction: bool
+    neutral: bool
     label: str
 
 
@@ -49,14 +52,18 @@ class Tally(msgspec.Struct):
     right: int = 0
     wrong: int = 0
     contradicting: int = 0
+    neutrals: int = 0
+    ended: int = 0
 
-    def count(self, pair: Pair, merged: bool) -> None:
+    def count(self, pair: Pair, merged: bool, ended: bool | None = None) -> None:
         self.pairs += 1
         self.duplicates += pair.duplicate
         self.contradictions += pair.contradiction
         self.right += merged and pair.duplicate
         self.wrong += merged and not pair.duplicate
         self.contradicting += merged and pair.contradiction
+        self.neutrals += pair.neutral and ended is not None
+        self.ended += pair.neutral and bool(ended)
 
     def figures(self) -> dict[str, float]:
         """Shares that have nothing to be a share of are left out."""
@@ -64,6 +71,7 @@ class Tally(msgspec.Struct):
             "precision": (self.right, self.right + self.wrong),
             "recall": (self.right, self.duplicates),
             "contradictions": (self.contradicting, self.contradictions),
+            "neutral_ended": (self.ended, self.neutrals),
         }
         return {name: part / whole for name, (part, whole) in shares.items() if whole}
 
@@ -104,10 +112,13 @@ def outcomes(
     for pair in pairs:
         outcome = found.setdefault(pair.set, Outcome())
         cosine = sum(map(mul, vectors[pair.a], vectors[pair.b]))
-        merged = _merged(facts[pair.a], facts[pair.b], cosine, threshold)
-        ways = {"BRB": merged, "reversed": _merged(facts[pair.b], facts[pair.a], cosine, threshold)}
-        for way, answer in (ways | {f"cosine {least:.2f}": cosine >= least for least in _COSINES}).items():
-            outcome.ways.setdefault(way, Tally()).count(pair, answer)
+        orders = {"BRB": (pair.a, pair.b), "reversed": (pair.b, pair.a)}
+        decided = {way: _decision(facts[known], facts[new], cosine, threshold) for way, (known, new) in orders.items()}
+        for way, decision in decided.items():
+            outcome.ways.setdefault(way, Tally()).count(pair, isinstance(decision, dedup.Reinforce), isinstance(decision, dedup.Supersede))
+        for least in _COSINES:
+            outcome.ways.setdefault(f"cosine {least:.2f}", Tally()).count(pair, cosine >= least)
+        merged = isinstance(decided["BRB"], dedup.Reinforce)
         if merged != pair.duplicate:
             kind = f"merged: {pair.label}" if merged else f"apart: {_difference(facts[pair.a], facts[pair.b], cosine, threshold)}"
             outcome.kinds[kind] += 1
@@ -115,9 +126,8 @@ def outcomes(
     return found
 
 
-def _merged(known: models.Fact, fact: models.Fact, cosine: float, threshold: float) -> bool:
-    candidate = dedup.Candidate(_remembered(known), cosine)
-    return isinstance(dedup.decide(fact, [candidate], project="", said_at=1.0, threshold=threshold), dedup.Reinforce)
+def _decision(known: models.Fact, fact: models.Fact, cosine: float, threshold: float) -> dedup.Decision:
+    return dedup.decide(fact, [dedup.Candidate(_remembered(known), cosine)], project="", said_at=1.0, threshold=threshold)
 
 
 def _remembered(fact: models.Fact) -> models.Memory:
@@ -146,13 +156,15 @@ def _pairs(file: Path) -> Iterable[Pair]:
     for row in data.rows(file):
         try:
             label = row.get("label")
-            yield Pair(name, row["a"], row["b"], bool(row["duplicate"]), _contradiction(label), _named(label))
+            yield Pair(
+                name, row["a"], row["b"], bool(row["duplicate"]), _labelled(label, "CONTRADICTION"), _labelled(label, "NEUTRAL"), _named(label)
+            )
         except (KeyError, TypeError) as error:
             raise errors.BadInput(f"{file}: a line lacks {error}") from None
 
 
-def _contradiction(label: Any) -> bool:
-    return isinstance(label, list) and "CONTRADICTION" in label
+def _labelled(label: Any, name: str) -> bool:
+    return isinstance(label, list) and name in label
 
 
 def _named(label: Any) -> str:
@@ -167,7 +179,7 @@ def _figures(outcome: Outcome) -> Iterable[tuple[str, str, float]]:
 
 def _row(name: str, way: str, tally: Tally) -> tuple[str, ...]:
     figures = tally.figures()
-    return (name, way, *(f"{figures[each]:.3f}" if each in figures else "" for each in ("precision", "recall", "contradictions")), str(tally.pairs))
+    return (name, way, *(f"{figures[each]:.3f}" if each in figures else "" for each in _FIGURES), str(tally.pairs))
 
 
 def _errors(found: Mapping[str, Outcome]) -> Iterable[str]:
