@@ -2,18 +2,24 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from services.core import health, messages, models, ports
 
+if TYPE_CHECKING:
+    from services.core.recall import notes
+
 Mode = Literal["hybrid", "bm25", "semantic"]
+Kind = Literal["memories", "notes", "all"]
 
 DEFAULT_PAGE = 100
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 2000  # characters of one memory's text: a statement, not a document
 LONGEST_QUERY = 20_000
+LONGEST_NAME = 1_000  # characters of a project's name
+LAST_OFFSET = 10_000_000  # behind the last memory or note there is nothing, however far
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -50,6 +56,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     said_at: datetime
     reinforced_at: datetime
     accessed_at: datetime
+    when: str
+    valid_from: datetime | None
     valid_to: datetime | None
 
 
@@ -70,9 +78,10 @@ class Lineage(msgspec.Struct, frozen=True):
 
 
 class Signals(msgspec.Struct, frozen=True):
-    """What made the score. Ranks count from 1; null where that leg did not find the memory."""
+    """What made the score. Ranks count from 1; null where that leg did not find the memory. cosine: null when recalled by words alone."""
 
     similarity: float
+    cosine: float | None
     dense_rank: int | None
     lexical_rank: int | None
     rrf: float
@@ -93,6 +102,55 @@ class Dropped(Found, frozen=True, kw_only=True):
     reason: str
 
 
+class PassageSignals(msgspec.Struct, frozen=True):
+    """What made the score: cosine, and agreement (a share of the best BM25 score), both raised by the boosts, by cause. words: the share of the
+    question's words in it."""
+
+    cosine: float | None
+    dense_rank: int | None
+    lexical_rank: int | None
+    rrf: float
+    words: float
+    agreement: float
+    boosts: Mapping[str, float]
+    matched: tuple[str, ...]
+
+
+class FoundPassage(msgspec.Struct, frozen=True, kw_only=True):
+    """headings: those that the text stands under, outermost first. position: its place in the note, from 0."""
+
+    headings: tuple[str, ...]
+    position: int
+    text: str
+    score: float
+    signals: PassageSignals
+
+
+class FoundNote(msgspec.Struct, frozen=True, kw_only=True):
+    """passages: the best ones, best first; none if only a name led to the note. links: how many other notes link to it."""
+
+    id: str
+    title: str
+    tags: tuple[str, ...]
+    source: str
+    path: str
+    owner: str
+    project: str
+    visibility: models.Visibility
+    dated_at: datetime
+    score: float
+    links: int
+    passages: tuple[FoundPassage, ...]
+
+
+class DroppedPassage(FoundPassage, frozen=True, kw_only=True):
+    """A passage that no answer was made of, the note it is of, and why."""
+
+    note: str
+    title: str
+    reason: str
+
+
 class Recalled(msgspec.Struct, frozen=True, omit_defaults=True):
     """Best first. `mode` is the one that was used; `notices` say why it is not the one asked for. `dropped` only when asked to explain."""
 
@@ -100,17 +158,34 @@ class Recalled(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: str
     notices: tuple[str, ...]
     memories: tuple[Found, ...]
+    notes: tuple[FoundNote, ...]
     dropped: tuple[Dropped, ...] | None = None
+    dropped_passages: tuple[DroppedPassage, ...] | None = None
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of `POST /recall`. Without a project only memories that belong to no project are recalled."""
+    """Body of `POST /recall`. Without a project only memories and notes that belong to no project are recalled.
+
+    limit: at most so many memories, and so many notes. min_score: under it a memory is dropped, and a passage of which neither the cosine nor the
+    share of the words reaches it, where the settings have another. token_budget: the whole JSON of the answer takes at most so many cl100k tokens.
+    """
 
     query: str
+    kind: Kind = "all"
     mode: Mode = "hybrid"
     limit: int | None = None
+    min_score: float | None = None
+    token_budget: int | None = None
     project: str = ""
     explain: bool = False
+
+
+class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Body of `POST /memories`. Without a category it is `project_context` in a project, and else `personal_info`."""
+
+    text: str
+    category: models.Category | None = None
+    project: str = ""
 
 
 class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -197,6 +272,16 @@ def dropped_of(ranked: models.Ranked, reason: str) -> Dropped:
     return msgspec.convert(_readable(ranked.memory) | _scored(ranked) | {"reason": reason}, Dropped)
 
 
+def found_note_of(note: models.Note, ranked: "notes.RankedNote") -> FoundNote:
+    fields = {name: getattr(note, name) for name in ("id", "title", "tags", "source", "path", "owner", "project", "visibility")}
+    passages = tuple(FoundPassage(**_passage(one)) for one in ranked.passages)
+    return FoundNote(**fields, dated_at=time_of(note.dated_at), score=ranked.score, links=ranked.links, passages=passages)
+
+
+def dropped_passage_of(ranked: "notes.RankedPassage", reason: str) -> DroppedPassage:
+    return DroppedPassage(**_passage(ranked), note=ranked.passage.note, title=ranked.passage.title, reason=reason)
+
+
 def dead_of(dead: ports.Dead) -> Dead:
     return Dead(id=dead.id, task=dead.task, attempts=dead.attempts, error=dead.error, died_at=time_of(dead.died_at))
 
@@ -205,9 +290,17 @@ def _readable(memory: models.Memory) -> dict[str, object]:
     fields: dict[str, object] = msgspec.structs.asdict(memory)
     for name in ("created_at", "said_at", "reinforced_at", "accessed_at"):
         fields[name] = time_of(getattr(memory, name))
-    fields["valid_to"] = None if memory.valid_to is None else time_of(memory.valid_to)
+    for name in ("valid_from", "valid_to"):
+        at = getattr(memory, name)
+        fields[name] = None if at is None else time_of(at)
     fields["evidence"] = tuple(Evidence(quote=e.quote, turn=e.turn, said_at=time_of(e.said_at)) for e in memory.evidence)
     return fields
+
+
+def _passage(ranked: "notes.RankedPassage") -> dict[str, Any]:
+    signals = PassageSignals(**{name: getattr(ranked, name) for name in PassageSignals.__struct_fields__})
+    own = {name: getattr(ranked.passage, name) for name in ("headings", "position", "text")}
+    return {**own, "score": ranked.score, "signals": signals}
 
 
 def _scored(ranked: models.Ranked) -> dict[str, object]:

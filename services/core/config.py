@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     min_score: float = Field(default=0.3, ge=0)
     min_similarity: float = Field(default=0.30, ge=0, le=1)
     dedup_threshold: float = Field(default=0.82, gt=0, le=1)
-    no_rewrite: bool = False
+    no_rewrite: bool = False  # then words that lean on what was said before ("and pears?") are looked up as they stand
     subagents: bool = False  # whether calls of subagents (Claude Code, Codex) are recalled for; they are never learnt from
     recall_deadline_ms: int = Field(default=400, gt=0)
 

@@ -25,6 +25,7 @@ UPSTREAM_TTFB = Histogram(
 )
 RELAY_REQUESTS = Counter("brb_relay_requests_total", "Relayed calls", ["route", "outcome"])
 RECALL_STAGE = Histogram("brb_recall_stage_seconds", "Stages of a recall", ["stage"], buckets=_FAST_SECONDS)
+RECALL_REWRITTEN = Counter("brb_recall_rewritten_total", "Questions that lean on what was said before, by what completed them", ["by"])
 RECALL_CACHE = Counter("brb_recall_cache_total", "Questions to the answer cache: same, similar, fresh, bypass", ["outcome"])
 RECALL_OUTCOME = Counter("brb_recall_outcome_total", "Recalls on the wire by outcome", ["outcome"])
 RECALL_SIMILARITY = Histogram("brb_recall_similarity", "Cosine of the best candidate", buckets=_COSINES)

@@ -16,7 +16,7 @@ from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive
 from services.core import api
 from services.proxy import access
 from services.proxy.parts import Parts
-from services.proxy.routes import failures, given, jobs, memories, operations, recall
+from services.proxy.routes import archives, engine, failures, given, graph, jobs, memories, notes, operations, recall, reports
 
 Hook = Callable[[], Any]
 
@@ -42,7 +42,17 @@ def create_app(
 class _Proxy(Litestar):
     def __init__(self, parts: Parts, watch: given.Watch, on_startup: Sequence[Hook], on_shutdown: Sequence[Hook]) -> None:
         super().__init__(
-            route_handlers=[memories.router(), jobs.router(), recall.recall, *operations.HANDLERS],
+            route_handlers=[
+                memories.router(),
+                notes.router(),
+                graph.router(),
+                engine.router(),
+                archives.router(),
+                reports.router(),
+                jobs.router(),
+                *failures.told(recall.recall),
+                *operations.HANDLERS,
+            ],
             dependencies={
                 "parts": Provide(lambda: parts, sync_to_thread=False),
                 "watch": Provide(lambda: watch, sync_to_thread=False),
@@ -50,7 +60,12 @@ class _Proxy(Litestar):
             },
             exception_handlers=failures.HANDLERS,
             # JSON only: the HTML renderers load their scripts from elsewhere.
-            openapi_config=OpenAPIConfig(title="BRB", version=watch.version, render_plugins=[JsonRenderPlugin(path="/openapi.json")]),
+            openapi_config=OpenAPIConfig(
+                title="BRB",
+                version=watch.version,
+                use_handler_docstrings=True,
+                render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            ),
             logging_config=None,
             on_startup=list(on_startup),
             on_shutdown=list(on_shutdown),

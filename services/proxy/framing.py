@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,31 +32,35 @@ _ROLE = re.compile(r"\b(human|assistant|system|user|developer)(\s*)[:：﹕]", r
 
 
 class Framed(msgspec.Struct, frozen=True):
-    """text: the whole block. memory_ids: those it shows, in order. tokens: an over-estimate of what it takes."""
+    """text: the whole block. memory_ids: those it shows, in order. tokens: what it takes, in cl100k."""
 
     text: str
     memory_ids: tuple[str, ...]
     tokens: int
 
 
+class _Line(NamedTuple):
+    """One memory's: what stands before its text, and the text."""
+
+    memory_id: str
+    label: str
+    text: str
+
+
 def block(ranked: Sequence[models.Ranked], *, now: float, redact: Redact, max_tokens: int) -> Framed | None:
     """The block of the ranked memories that fit, or None if there is nothing to show. The same input gives the same bytes.
 
-    Best first; one that does not fit is left out, but the first is cut rather than left out. now: epoch seconds, named in the
-    heading so that ages can be told. redact: run over the memories' texts, without the characters that could hide a secret from it.
+    The whole block takes at most so many tokens. Best first; one that does not fit is left out, but the first is cut rather than left out.
+    now: epoch seconds, named in the heading so that ages can be told. redact: run over the memories' texts, without the characters that could
+    hide a secret from it.
     """
-    left = max_tokens - budget.tokens(_framed([], now))
-    lines: list[str] = []
-    ids: list[str] = []
-    for one, said in zip(ranked, redact([_visible(one.memory.text) for one in ranked]), strict=True):
-        line = _line(one.memory, said)
-        if budget.tokens(line) + 1 > left and not lines:
-            line = _cut(line, left - 1)
-        if line and budget.tokens(line) + 1 <= left:
-            left -= budget.tokens(line) + 1
-            lines.append(line)
-            ids.append(one.memory.id)
-    return Framed(text=_framed(lines, now), memory_ids=tuple(ids), tokens=max_tokens - left) if lines else None
+    said = redact([_visible(one.memory.text) for one in ranked])
+    lines = [_Line(one.memory.id, _label(one.memory), text) for one, each in zip(ranked, said, strict=True) if (text := neutral(each))]
+    shown = budget.fit(lines, max_tokens, whole=lambda some: _framed(some, now), shorter=_shorter)
+    if not shown:
+        return None
+    text = _framed(shown, now)
+    return Framed(text=text, memory_ids=tuple(line.memory_id for line in shown), tokens=budget.tokens(text))
 
 
 @lru_cache(maxsize=2048)
@@ -71,14 +76,14 @@ def neutral(text: str, longest: int = LONGEST_TEXT) -> str:
     return text if len(text) <= longest else _at_word(text[: longest - 1]) + "…"
 
 
-def _framed(lines: list[str], now: float) -> str:
-    return "\n".join([marks.OPEN, f"{marks.HEADING}, recalled on {_date(now)}: {_EXPLANATION}", *lines, marks.CLOSE])
+def _framed(lines: Sequence[_Line], now: float) -> str:
+    shown = [f"{line.label}{line.text}" for line in lines]
+    return "\n".join([marks.OPEN, f"{marks.HEADING}, recalled on {_date(now)}: {_EXPLANATION}", *shown, marks.CLOSE])
 
 
-def _line(memory: models.Memory, said: str) -> str:
+def _label(memory: models.Memory) -> str:
     project = f"project {neutral(memory.project, LONGEST_NAME)}, " if memory.project else ""
-    text = neutral(said)
-    return f"{marks.ITEM}{project}{_scope(memory)}, {neutral(memory.owner, LONGEST_NAME)}, {_date(memory.said_at)}] {text}" if text else ""
+    return f"{marks.ITEM}{project}{_scope(memory)}, {neutral(memory.owner, LONGEST_NAME)}, {_date(memory.said_at)}] "
 
 
 def _date(seconds: float) -> str:
@@ -97,13 +102,8 @@ def _visible(text: str) -> str:
     return "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) not in _INVISIBLE)
 
 
-def _cut(line: str, most: int) -> str:
-    """The line within so many tokens, or nothing if too little of the statement would be left."""
-    if not line:
-        return ""
-    label = line[: line.index("] ") + 2]
-    room = most - budget.tokens(label) - 1
-    return f"{label}{budget.head(line[len(label) :], room - 1).rstrip()}…" if room > LEAST_WORTH_CUTTING else ""
+def _shorter(line: _Line, most: int) -> _Line | None:
+    return line._replace(text=budget.head(line.text, most - 1).rstrip() + "…") if most > LEAST_WORTH_CUTTING else None
 
 
 def _at_word(text: str) -> str:

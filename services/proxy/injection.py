@@ -16,13 +16,14 @@ import msgspec
 import structlog
 
 from services.core import errors, models, ports, telemetry
-from services.core.recall import engine
+from services.core.recall import budget, engine, rewriting
 from services.proxy import framing, learning, redacting, relay
 from services.proxy.parts import Parts
 from services.proxy.wire import calls, splice
 
 _log = structlog.get_logger()
 
+_REWRITE_SHARE = 0.4  # of what is left of the deadline
 _EMBED_SHARE = 0.6  # of what is left of the deadline; the rest is for recalling by words alone
 _EMBED_SECONDS = 0.02  # what is expected of llama.cpp before it has embedded anything
 _NEWS_SHARE = 0.2  # of a new time in the average
@@ -218,15 +219,22 @@ class Injection:
         self._parts = parts
         self._knobs = engine.Knobs.of(parts.settings)
         self._embedder = InTurn(parts.embedder)
+        self._rewriter = rewriting.Rewriter(parts.ask)
         self._redacting = redacting.Redacting.of(parts.settings)
         self._recalls = ThreadPoolExecutor(_RECALLS, thread_name_prefix="recall")
         self._recalling = _Count()
         self._ledger_calls = ThreadPoolExecutor(_LEDGER_CALLS, thread_name_prefix="ledger")  # of its own: old blocks wait for no recall
         self._recorder = ThreadPoolExecutor(2, thread_name_prefix="record")
 
+    def warm(self) -> None:
+        """Load what the first recall would wait for."""
+        budget.tokens("")
+        self._rewriter.warm()
+
     def close(self) -> None:
         """Record what is still to be recorded."""
         self._recorder.shutdown(wait=True)
+        self._rewriter.close()
         for pool in (self._recalls, self._ledger_calls):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -281,7 +289,7 @@ class Injection:
     def _make_entry(self, case: _Case) -> None:
         turn = case.call.new_turn
         assert turn is not None  # noqa: S101 - the caller looked
-        framed = self._recalled(case, case.call.words)
+        framed = self._recalled(case, self._query(case))
         if case.closed:
             return
         entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id, at=case.call.at)
@@ -295,6 +303,14 @@ class Injection:
         if framed:
             telemetry.INJECTED_MEMORIES.observe(len(framed.memory_ids))
             telemetry.INJECTED_TOKENS.observe(framed.tokens)
+
+    def _query(self, case: _Case) -> str:
+        """The person's words, with what was said before where they lean on it."""
+        words, before = case.call.words, case.call.old_turns
+        if self._parts.settings.no_rewrite:
+            return words
+        earlier = [turn.words for turn in before[: len(before) - case.call.begun]]
+        return self._rewriter.query(words, earlier, timeout_seconds=(case.deadline - time.monotonic()) * _REWRITE_SHARE)
 
     def _recalled(self, case: _Case, words: str) -> framing.Framed | None:
         parts, call = self._parts, case.call

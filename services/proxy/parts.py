@@ -5,18 +5,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from services.core import config, messages, models, ports
+from services.core.recall import answers, cache, rewriting
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """`enqueue` records jobs and publishes their ids, or spools them when Redis is away; it never raises for that, and it blocks:
-    call it off the event loop. `owner_lock` serialises all writers of one owner's memories."""
+    call it off the event loop. `owner_lock` serialises all writers of one owner's memories and notes,
+    and moves the clock that `answers` goes by: what is written without it, an answer that is held does not know of.
+    `ask`: a language model, if there is one that may be asked while a call waits."""
 
     settings: config.Settings
     store: ports.MemoryStore
+    notes: ports.NoteStore
     embedder: ports.Embedder
     ledger: ports.Ledger
     book: ports.JobBook
     enqueue: Callable[[list[messages.Job]], None]
     owner_lock: Callable[[models.Principal], AbstractContextManager[object]]
+    answers: cache.Cache[answers.Answer]
+    uses: ports.UseLog
     clock: Callable[[], float]
+    ask: rewriting.Ask | None = None

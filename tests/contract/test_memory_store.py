@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.core import errors, models, ports
-from services.core.adapters import memory_payload, qdrant_edge
+from services.core.adapters import edge_points, memory_payload
 from services.core.adapters.in_memory_store import InMemoryStore
 from services.core.adapters.qdrant_edge import EdgeStore
 from tests.support.embedding import HashingEmbedder
@@ -101,6 +101,25 @@ def vector(text: str) -> list[float]:
 
 def put(store: ports.MemoryStore, *memories: models.Memory) -> None:
     store.put([ports.Embedded(each, vector(each.text)) for each in memories])
+
+
+def test_before_bounds_the_time_of_creation(store: ports.MemoryStore) -> None:
+    """Whoever reads all of them goes on from there: what is written meanwhile moves nothing."""
+    put(store, *(memory(f"Fact {n}", at=float(n)) for n in range(5)))
+
+    assert texts(store.find(EVERYWHERE, ports.Where(before=3.0))) == ["Fact 2", "Fact 1", "Fact 0"]
+    assert texts(store.find(EVERYWHERE, ports.Where(before=3.0), limit=1, offset=1)) == ["Fact 1"]
+    assert store.count(EVERYWHERE, ports.Where(before=3.0)) == 3
+    assert store.count(EVERYWHERE, ports.Where(before=0.0)) == 0
+
+
+def test_an_id_is_taken_in_whatever_scope(store: ports.MemoryStore) -> None:
+    foreign = memory("Another team's", team="else")
+    put(store, foreign)
+
+    assert store.taken(foreign.id)
+    assert not store.taken(memory("Nobody's").id)
+    assert not store.taken("no id")
 
 
 def texts(found: list[models.Memory] | list[models.Hit]) -> list[str]:
@@ -486,7 +505,7 @@ def test_what_an_edge_store_acknowledged_survives_sigkill(tmp_path: Path) -> Non
         from services.core import ports
         store = suite.edge(Path(sys.argv[1]))
         for number in range(50):
-            suite.qdrant_edge.FLUSH_SECONDS = 0.0 if number == 20 else 3600.0
+            suite.edge_points.FLUSH_SECONDS = 0.0 if number == 20 else 3600.0
             suite.put(store, suite.memory(f"memory {number}", number=number))
         store.delete(suite.EVERYWHERE, [suite.memory(number=0).id])
         store.touch(suite.ME, [suite.memory(number=1).id], 777.0)
@@ -507,7 +526,7 @@ def test_what_an_edge_store_acknowledged_survives_sigkill(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("seconds", "expected"), [(0.0, True), (3600.0, False)])
 def test_an_edge_store_flushes_after_a_while_of_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, expected: bool) -> None:
     """Which points there are is written down by a flush; until then the log alone knows."""
-    monkeypatch.setattr(qdrant_edge, "FLUSH_SECONDS", seconds)
+    monkeypatch.setattr(edge_points, "FLUSH_SECONDS", seconds)
     store = edge(tmp_path)
     put(store, memory())
     assert any(path.stat().st_size for path in tmp_path.rglob("mutable_id_tracker.mappings")) is expected

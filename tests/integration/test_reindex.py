@@ -1,12 +1,13 @@
 """Carrying the memories over to another embedding model."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
-from services.core import config, errors, models
-from services.core.adapters.qdrant_edge import EdgeStore
+from services.core import config, errors, models, note_api
+from services.core.adapters.qdrant_edge import EdgeNoteStore, EdgeStore
+from services.core.notes.writing import NoteWriter
 from services.embedded import reindex, supervisor, vectors
 from tests.support import in_memory
 from tests.support.embedding import HashingEmbedder
@@ -39,7 +40,7 @@ def test_memories_of_another_model_are_carried_over_and_found_by_meaning(setting
     with pytest.raises(errors.WrongModel, match="brb reindex"):
         vectors.open_store(settings)
 
-    assert reindex.run(settings, say=say, progress=progress) == 2
+    assert reindex.run(settings, say=say, progress=progress) == (2, 0)
 
     store = vectors.open_store(settings)
     assert store.total() == {models.Status.CURRENT: 1, models.Status.SUPERSEDED: 1}
@@ -55,9 +56,31 @@ def test_a_store_of_the_same_model_can_be_embedded_anew(settings: config.Setting
     store = vectors.open_store(settings)
     store.put([(in_memory.memory("I prefer tabs"), [1.0] + [0.0] * 383)])  # type: ignore[list-item]
     store.close()
-    assert reindex.run(settings, say=say, progress=progress) == 1
+    assert reindex.run(settings, say=say, progress=progress) == (1, 0)
     store = vectors.open_store(settings)
     assert [m.text for m in store.find(EVERYTHING)] == ["I prefer tabs"]
+    store.close()
+
+
+def test_notes_of_another_model_are_carried_over_with_their_passages(settings: config.Settings) -> None:
+    embedder = HashingEmbedder()
+    former = EdgeNoteStore.open(settings.notes_dir, model=embedder.model, dimension=embedder.dimension)
+    writer = NoteWriter(former, embedder, owner_lock=lambda _: nullcontext(), clock=lambda: 5.0)
+    text = "# Allergies\n\nNo peanuts.\n\n## Travel\n\nTake the [[night train]] to Vienna. #trips"
+    [put] = writer.put(models.LOCAL, [note_api.PutNote(text=text, path="me.md")])
+    before = (former.get(EVERYTHING, put.id), former.passages(EVERYTHING, put.id))
+    former.close()
+    with pytest.raises(errors.WrongModel, match="brb reindex"):
+        vectors.open_notes(settings)
+
+    assert reindex.run(settings, say=say, progress=progress) == (0, 1)
+
+    store = vectors.open_notes(settings)
+    assert (store.get(EVERYTHING, put.id), store.passages(EVERYTHING, put.id)) == before
+    assert store.lexical(EVERYTHING, "peanuts", limit=5)[0].passage.text == "No peanuts."
+    with supervisor.llama_alone(settings, say=say, progress=progress), closing(vectors.open_embedder(settings)) as embedding:
+        [asked] = embedding.embed(["By which rail connection do I go to Austria?"], "query")
+    assert store.nearest(EVERYTHING, asked, limit=1)[0].passage.headings == ("Allergies", "Travel")
     store.close()
 
 

@@ -1,13 +1,16 @@
 """A whole proxy's parts without anything outside the process, and memories to put in them."""
 
-import threading
 import uuid
 from pathlib import Path
 
 from services.core import config, messages, models, ports
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
+from services.core.adapters.in_memory_notes import InMemoryNoteStore
+from services.core.adapters.in_memory_owner_locks import InMemoryOwnerLocks
 from services.core.adapters.in_memory_store import InMemoryStore
+from services.core.adapters.in_memory_use_log import InMemoryUseLog
+from services.core.recall import cache
 from services.proxy.parts import Parts
 from tests.support.embedding import HashingEmbedder
 
@@ -18,15 +21,18 @@ def parts(folder: Path, *, port: int = 3000) -> Parts:
     """Parts whose clock stands at `NOW`."""
     embedder = HashingEmbedder()
     book = InMemoryJobBook(clock=lambda: NOW)
-    lock = threading.Lock()
+    owners = InMemoryOwnerLocks()
     return Parts(
         settings=config.Settings(data_dir=folder, port=port),
         store=InMemoryStore(embedder.dimension),
+        notes=InMemoryNoteStore(embedder.dimension),
         embedder=embedder,
         ledger=InMemoryLedger(),
         book=book,
         enqueue=lambda jobs: _added(book, jobs),
-        owner_lock=lambda _: lock,
+        owner_lock=owners.lock,
+        answers=cache.Cache(owners.writes, lambda: NOW),
+        uses=InMemoryUseLog(),
         clock=lambda: NOW,
     )
 
@@ -54,8 +60,9 @@ def memory(text: str, **fields: object) -> models.Memory:
 
 def keep(given: Parts, *memories: models.Memory) -> None:
     """Write memories as the indexer does."""
-    vectors = given.embedder.embed([m.text for m in memories], "document")
-    given.store.put([ports.Embedded(m, v) for m, v in zip(memories, vectors, strict=True)])
+    for one, vector in zip(memories, given.embedder.embed([m.text for m in memories], "document"), strict=True):
+        with given.owner_lock(models.Principal(one.team, one.owner)):
+            given.store.put([ports.Embedded(one, vector)])
 
 
 def _added(book: InMemoryJobBook, jobs: list[messages.Job]) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
 
 import redis
 from redis.backoff import NoBackoff
@@ -55,7 +56,8 @@ def translated(breaker: Breaker | None = None) -> Iterator[None]:
 def owner_lock(
     client: redis.Redis, *, lease_seconds: float = 6.0, wait_seconds: float = 30.0
 ) -> Callable[[models.Principal], AbstractContextManager[None]]:
-    """A lock for each owner: all writers of one owner's memories go one after the other (docs/adr/0004). One that was killed holds it for a lease."""
+    """A lock for each owner: all writers of one owner's memories and notes go one after the other (docs/adr/0004). One that was killed holds it for
+    a lease. It moves the team's `write_clock` when it is taken and when it is given back."""
 
     @contextmanager
     def locked(principal: models.Principal) -> Iterator[None]:
@@ -64,13 +66,32 @@ def owner_lock(
             if not lock.acquire():
                 raise errors.Unavailable("the owner's lock", "held by another writer")
         try:
+            with translated():
+                client.incr(_writes_of(principal.team))
             with leases.kept(lambda: _extended(lock, lease_seconds), lease_seconds / 3):
                 yield
         finally:
+            with suppress(errors.Unavailable), translated():
+                client.incr(_writes_of(principal.team))
             with suppress(errors.Unavailable, redis.exceptions.LockError), translated():  # it expires by itself
                 lock.release()
 
     return locked
+
+
+def write_clock(client: redis.Redis, breaker: Breaker | None = None) -> Callable[[str], int]:
+    """A team's write clock: it moves before and after each write to anything of the team's, by whatever process (`owner_lock`)."""
+
+    def writes(team: str) -> int:
+        with translated(breaker):
+            value: Any = client.get(_writes_of(team))
+        return int(value or 0)
+
+    return writes
+
+
+def _writes_of(team: str) -> str:
+    return f"brb:writes:{team}"
 
 
 def _extended(lock: Lock, lease_seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Questions for all memories of a kind ("who am I?", "what are our constraints?"), which resemble none of them."""
+"""Whom a message speaks of, and questions for all memories of a kind ("who am I?", "what are our constraints?"), which resemble none of them."""
 
 import re
 from collections.abc import Iterable
@@ -34,6 +34,18 @@ _WHOSE = "(?:my|our|the (?:team|project)'s)"
 _KIND_OF = "(?:(?:own|open|current|coding|personal|hard|main|technical|other) )*"
 _MINE = re.compile(r"\b(?:my|i)\b")
 _LONGEST_CHARS = 120
+
+_OWN = re.compile(
+    r"\b(?:my|mine|our|ours|we|us)\b|\b(?:am|was|do|did|have|had|should|may|must|can|could|that|which|what|where|whom) i\b|\bfor me to\b|"
+    r"\b(?:this|the) (?:mono)?(?:repo|repository|project|team|company|codebase|product|office)\b",
+    re.IGNORECASE,
+)
+_HOW_TO = re.compile(r"\bhow (?:do|can|could|would|should) (?:i|we|you|one)\b", re.IGNORECASE)
+
+
+def own(text: str) -> bool:
+    """Whether it speaks of something that is the person's or the team's own. "How do I" asks for the way of the world."""
+    return _OWN.search(_HOW_TO.sub(" ", text)) is not None
 
 
 class Listing(msgspec.Struct, frozen=True):

@@ -3,9 +3,11 @@
 import re
 import time
 from collections.abc import Iterable, Sequence, Set
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from services.core import config, errors, models, ports, telemetry
 from services.core.recall import asking, fusion, query, scoring, similarity
@@ -19,12 +21,17 @@ _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 class Knobs(msgspec.Struct, frozen=True):
-    """max_memories: the longest answer. min_similarity: the gate. min_score: under it a memory is dropped. candidates: of each leg."""
+    """max_memories: the longest answer. min_similarity: the gate. min_score: under it a memory is dropped. candidates: of each leg.
+
+    impersonal: how much higher the gate is for a message that speaks of nothing of the person's or the team's own: among 2,000 memories one is as
+    like to almost any question about the world or about programming as the wanted one is to a question about the person (docs/recall.md).
+    """
 
     max_memories: int = 10
     min_score: float = 0.3
     min_similarity: float = 0.30
     candidates: int = 30
+    impersonal: float = 0.12
 
     @classmethod
     def of(cls, settings: config.Settings) -> "Knobs":
@@ -74,11 +81,13 @@ def recall(
     notices: tuple[str, ...] = ()
     vectors: Sequence[Sequence[float]] = [vector] if vector is not None and mode != "bm25" else ()
     if mode != "bm25" and vector is None:
-        vectors, notices = _embedded([part.text for part in asked.parts], embedder, embed_timeout_seconds)
+        vectors, notices = embedded([part.text for part in asked.parts], embedder, embed_timeout_seconds)
     used: Mode = mode if vectors else "bm25"
     found = _searched(asked, scope, store, used, vectors, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
+    if asked.impersonal and vectors:
+        knobs = replace(knobs, min_similarity=knobs.min_similarity + knobs.impersonal)
     started = time.monotonic()
-    ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude)
+    ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude, now=now)
     telemetry.RECALL_STAGE.labels("rank").observe(time.monotonic() - started)
     return Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text)
 
@@ -105,13 +114,15 @@ def order(one: models.Ranked) -> tuple[float, float, str]:
     return -one.score, -one.rrf, one.memory.id
 
 
-def choose(ranked: Sequence[models.Ranked], knobs: Knobs, exclude: Set[str] = frozenset()) -> tuple[tuple[models.Ranked, ...], tuple[Dropped, ...]]:
-    """The answer and what was left out of it."""
+def choose(
+    ranked: Sequence[models.Ranked], knobs: Knobs, exclude: Set[str] = frozenset(), *, now: float = 0.0
+) -> tuple[tuple[models.Ranked, ...], tuple[Dropped, ...]]:
+    """The answer and what was left out of it, such as what held until a day that is past (now: epoch seconds)."""
     chosen: list[models.Ranked] = []
     dropped: list[Dropped] = []
     told: set[str] = set()
     for one in ranked:
-        reason = _objection(one, knobs, exclude)
+        reason = _objection(one, knobs, exclude, now)
         if not reason:
             text = _NOT_A_WORD.sub(" ", one.memory.text.casefold()).strip() or one.memory.text
             if text in told:
@@ -126,9 +137,11 @@ def choose(ranked: Sequence[models.Ranked], knobs: Knobs, exclude: Set[str] = fr
     return tuple(chosen), tuple(dropped)
 
 
-def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str]) -> str:
+def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str], now: float) -> str:
     if one.memory.id in exclude:
         return "already shown in this conversation"
+    if one.memory.valid_to is not None and one.memory.valid_to <= now:
+        return f"held until {datetime.fromtimestamp(one.memory.valid_to, UTC):%Y-%m-%d}"
     if one.similarity < knobs.min_similarity:
         return f"similarity {one.similarity:.2f} is under {knobs.min_similarity:.2f}"
     if one.score < knobs.min_score:
@@ -136,9 +149,10 @@ def _objection(one: models.Ranked, knobs: Knobs, exclude: Set[str]) -> str:
     return ""
 
 
-def _embedded(
+def embedded(
     texts: Sequence[str], embedder: ports.Embedder | None, timeout_seconds: float | None
 ) -> tuple[Sequence[Sequence[float]], tuple[str, ...]]:
+    """The vectors of queries, in order; none, and a notice, if there is no embedding to be had."""
     if embedder is None:
         return (), ("no embedder: recalled by words alone",)
     started = time.monotonic()

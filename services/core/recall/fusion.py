@@ -1,6 +1,7 @@
-"""Two ranked legs to one list of candidates: reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
+"""Two ranked legs to one list of candidates: reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), and the scores themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,11 +11,28 @@ from services.core import models
 RRF_K = 60
 
 
-class Candidate(msgspec.Struct, frozen=True):
-    """A memory that a leg found. Ranks count from 1; cosine is None if neither leg gave one.
+class Scored(NamedTuple):
+    """What a leg says of one thing: its score, and the stored embedding, if any."""
 
-    agreement: its BM25 score as a share of the best one's, 0 if the lexical leg did not find it. listed: it is of a kind that is asked for.
+    score: float
+    vector: Sequence[float] | None = None
+
+
+class Joined(NamedTuple):
+    """What both legs say of one thing. Ranks count from 1; cosine is None if neither leg gave one.
+
+    agreement: its BM25 score as a share of the best one's, 0 if the lexical leg did not find it.
     """
+
+    cosine: float | None
+    dense_rank: int | None
+    lexical_rank: int | None
+    rrf: float
+    agreement: float
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A memory that a leg found, as `Joined` says. listed: it is of a kind that is asked for."""
 
     memory: models.Memory
     cosine: float | None
@@ -23,6 +41,28 @@ class Candidate(msgspec.Struct, frozen=True):
     rrf: float
     agreement: float = 0.0
     listed: bool = False
+
+
+def join(
+    dense: Mapping[str, Scored], lexical: Mapping[str, Scored], vectors: Sequence[Sequence[float]] = (), *, lexical_weight: float = 1.0
+) -> dict[str, Joined]:
+    """By id. Each leg has its best first. `vectors` are the query's: the nearest gives the cosine of what only the lexical leg found.
+
+    lexical_weight: of the lexical leg's ranks; those of the other count 1."""
+    dense_ranks = {key: rank for rank, key in enumerate(dense, 1)}
+    lexical_ranks = {key: rank for rank, key in enumerate(lexical, 1)}
+    cosines = _cosines({key: one for key, one in lexical.items() if key not in dense}, vectors)
+    best = max((one.score for one in lexical.values()), default=0.0)
+    return {
+        key: Joined(
+            cosine=dense[key].score if key in dense else cosines.get(key),
+            dense_rank=dense_ranks.get(key),
+            lexical_rank=lexical_ranks.get(key),
+            rrf=sum(weight / (RRF_K + ranks[key]) for weight, ranks in ((1.0, dense_ranks), (lexical_weight, lexical_ranks)) if key in ranks),
+            agreement=lexical[key].score / best if best > 0 and key in lexical else 0.0,
+        )
+        for key in {**lexical, **dense}
+    }
 
 
 def merge(legs: Sequence[Sequence[models.Hit]]) -> list[models.Hit]:
@@ -37,35 +77,25 @@ def merge(legs: Sequence[Sequence[models.Hit]]) -> list[models.Hit]:
 def fuse(
     dense: Sequence[models.Hit], lexical: Sequence[models.Hit], vectors: Sequence[Sequence[float]] = (), listed: Sequence[models.Memory] = ()
 ) -> list[Candidate]:
-    """Best first, ties by id. `vectors` are the query's: the nearest gives the cosine of what only the lexical leg found.
-
-    listed: what is a candidate whether a leg found it or not.
-    """
-    dense_hits = {hit.memory.id: hit for hit in dense}
-    lexical_hits = {hit.memory.id: hit for hit in lexical}
-    asked_for = {memory.id: models.Hit(memory=memory, score=0.0) for memory in listed}
-    dense_ranks = {key: rank for rank, key in enumerate(dense_hits, 1)}
-    lexical_ranks = {key: rank for rank, key in enumerate(lexical_hits, 1)}
-    cosines = _cosines([hit for hit in lexical if hit.memory.id not in dense_hits], vectors)
-    best = max((hit.score for hit in lexical), default=0.0)
+    """Best first, ties by id. `vectors` are the query's. listed: what is a candidate whether a leg found it or not."""
+    memories = {memory.id: memory for memory in (*listed, *(hit.memory for hit in (*lexical, *dense)))}
+    asked_for = {memory.id for memory in listed}
+    joined = join(_leg(dense), _leg(lexical), vectors)
+    nothing = Joined(None, None, None, 0.0, 0.0)
     candidates = [
-        Candidate(
-            memory=hit.memory,
-            cosine=dense_hits[key].score if key in dense_hits else cosines.get(key),
-            dense_rank=dense_ranks.get(key),
-            lexical_rank=lexical_ranks.get(key),
-            rrf=sum(1 / (RRF_K + ranks[key]) for ranks in (dense_ranks, lexical_ranks) if key in ranks),
-            agreement=lexical_hits[key].score / best if best > 0 and key in lexical_hits else 0.0,
-            listed=key in asked_for,
-        )
-        for key, hit in (asked_for | lexical_hits | dense_hits).items()
+        Candidate(memory, *joined.get(key, nothing), listed=key in asked_for)  # the fields of both are in one order
+        for key, memory in memories.items()
     ]
     return sorted(candidates, key=lambda candidate: (-candidate.rrf, candidate.memory.id))
 
 
-def _cosines(hits: Sequence[models.Hit], vectors: Sequence[Sequence[float]]) -> dict[str, float]:
-    """By id, with the nearest of the vectors. All are of unit length; hits without a vector have none."""
-    stored = {hit.memory.id: hit.vector for hit in hits if hit.vector is not None}
+def _leg(hits: Sequence[models.Hit]) -> dict[str, Scored]:
+    return {hit.memory.id: Scored(hit.score, hit.vector) for hit in hits}
+
+
+def _cosines(found: Mapping[str, Scored], vectors: Sequence[Sequence[float]]) -> dict[str, float]:
+    """By id, with the nearest of the vectors. All are of unit length; what has no vector has none."""
+    stored = {key: one.vector for key, one in found.items() if one.vector is not None}
     if not stored or not vectors:
         return {}
     products = np.asarray(list(stored.values())) @ np.asarray(vectors).T

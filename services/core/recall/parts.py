@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from services.core.recall import budget, lexical
+from services.core.recall import estimate, lexical
 
 MOST = 4
 """Texts embedded beside the whole: each takes some milliseconds of the deadline."""
@@ -36,7 +36,7 @@ def parts(text: str, most: int = MOST) -> tuple[str, ...]:
     found = list(dict.fromkeys(clause for sentence in sentences(text) for clause in _clauses(sentence)))
     if len(found) == 1 and len(found[0]) * 2 > len(text):
         return ()
-    return tuple(budget.head(clause, LONGEST_TOKENS).strip() for clause in found[-most:])
+    return tuple(estimate.head(clause, LONGEST_TOKENS).strip() for clause in found[-most:])
 
 
 def _clauses(sentence: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from services.core.recall import asking, budget, lexical
+from services.core.recall import asking, estimate, lexical
 from services.core.recall import parts as splitting
 
 QUERY_TOKENS = 256
@@ -35,12 +35,14 @@ class Part(msgspec.Struct, frozen=True):
 
 class Query(msgspec.Struct, frozen=True):
     """What is searched for. parts: the whole first, then what asks for something of its own. own: stems of
-    what it calls the person's own ("my wife"). listing: the kinds that are asked for as such."""
+    what it calls the person's own ("my wife"). listing: the kinds that are asked for as such. impersonal: it speaks of nothing of the person's or
+    the team's own, as half of all requests to an assistant do, so that likeness alone tells little."""
 
     parts: tuple[Part, ...]
     identifiers: lexical.Identifiers
     own: frozenset[str] = frozenset()
     listing: asking.Listing | None = None
+    impersonal: bool = False
 
     @property
     def text(self) -> str:
@@ -68,6 +70,7 @@ def parse(words: str) -> Query | None:
         identifiers=lexical.identifiers(together),
         own=lexical.own(together),
         listing=listing,
+        impersonal=not asking.own(prose),
     )
 
 
@@ -88,14 +91,14 @@ def _bounded_prose(words: str) -> str:
 
 
 def _condensed(text: str, most_tokens: int = QUERY_TOKENS) -> str:
-    if budget.head(text, most_tokens) != text:
+    if estimate.head(text, most_tokens) != text:
         text = _folded("\n".join(line for line in text.splitlines() if _reads_as_prose(line))) or text
     text = _folded(text)
-    start = budget.head(text, most_tokens)
+    start = estimate.head(text, most_tokens)
     if start == text:
         return text
-    start = budget.head(text, most_tokens // 2).rstrip()
-    return f"{start} {budget.tail(text, most_tokens // 2 - 1).lstrip()}"
+    start = estimate.head(text, most_tokens // 2).rstrip()
+    return f"{start} {estimate.tail(text, most_tokens // 2 - 1).lstrip()}"
 
 
 def _prose(words: str) -> str:

@@ -15,9 +15,9 @@ SUPPORT = 0.15
 LISTED = 0.50
 """Similarity of a memory of the kind that is asked for, and the share of the cosine that orders these."""
 LISTED_SHARE = 0.30
-AGREEMENT_WEIGHT = 0.30
-"""What the best BM25 hit gains. Measured on LoCoMo (turns of 3 conversations, 495 questions), recall@10: .48 by cosine alone, .65 by fused
-ranks, .64 by BM25 alone, .69 by cosine raised so (.66 behind the gate)."""
+AGREEMENT_WEIGHT = 0.40
+"""What the best BM25 hit gains if it holds all words of the query; less by as much as its BM25 score is under the best, and its share of the words
+under the whole. Measured, and beside what else was tried: docs/recall.md."""
 SUPPORTING = 0.50
 """Least lexical similarity that may lift a cosine over the thresholds: half of what a request says about its subject, one telling word at least."""
 SUPPORT_WEIGHT = 0.10
@@ -51,8 +51,8 @@ def likeness(query: Query, candidate: Candidate) -> Likeness:
     names = [f"identifier {name}" for name in sorted(hard | soft)] + [f"own {thing}" for thing in sorted(own)]
     return Likeness(
         similarity=max(measured, by_name, _by_kind(candidate)),
-        lift=_lift(words, shared) if candidate.cosine is not None else 0.0,
-        agreement=AGREEMENT_WEIGHT * candidate.agreement if candidate.cosine is not None else 0.0,
+        lift=_lift(words, shared) if candidate.cosine is not None and not query.impersonal else 0.0,
+        agreement=AGREEMENT_WEIGHT * candidate.agreement * words if candidate.cosine is not None else 0.0,
         matched=(*kinds, *names, *(f"word {stem}" for stem in sorted(shared))),
     )
 

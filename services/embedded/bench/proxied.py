@@ -4,7 +4,6 @@ What it recalls comes from a store of a few memories in memory, with an embedder
 model and of Redis is not the relay's, and is measured elsewhere.
 """
 
-import contextlib
 import socket
 import sys
 import time
@@ -16,7 +15,11 @@ from typing import Literal
 from services.core import config, models, ports, telemetry
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
+from services.core.adapters.in_memory_notes import InMemoryNoteStore
+from services.core.adapters.in_memory_owner_locks import InMemoryOwnerLocks
 from services.core.adapters.in_memory_store import InMemoryStore
+from services.core.adapters.in_memory_use_log import InMemoryUseLog
+from services.core.recall import cache
 from services.embedded.bench import processes
 from services.proxy.app import create_app
 from services.proxy.front import Server, served
@@ -60,16 +63,19 @@ class InstantEmbedder:
 
 def parts(settings: config.Settings) -> Parts:
     """Jobs are made and then dropped: keeping them is the business of Redis, another process."""
-    embedder, store = InstantEmbedder(), InMemoryStore(_DIMENSION)
+    embedder, store, owners = InstantEmbedder(), InMemoryStore(_DIMENSION), InMemoryOwnerLocks()
     store.put([ports.Embedded(_memory(text), embedder.embed([text], "document")[0]) for text in _MEMORIES])
     return Parts(
         settings=settings,
         store=store,
+        notes=InMemoryNoteStore(_DIMENSION),
         embedder=embedder,
         ledger=InMemoryLedger(),
         book=InMemoryJobBook(),
         enqueue=lambda jobs: None,
-        owner_lock=lambda _: contextlib.nullcontext(),
+        owner_lock=owners.lock,
+        answers=cache.Cache(owners.writes, time.time),
+        uses=InMemoryUseLog(),
         clock=time.time,
     )
 

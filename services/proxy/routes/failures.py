@@ -6,6 +6,8 @@ from typing import Any
 import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import ResponseSpec
 from litestar.types import ExceptionHandlersMap
 
 from services.core import api, errors
@@ -48,6 +50,8 @@ def unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[ap
 def _said(request: Request[Any, Any, Any], error: HTTPException) -> str:
     if error.status_code == 404:
         return f"no such route: {request.method} {_TOKEN.sub('/k/…', request.url.path)} (see /schema)"
+    if error.status_code == 413:
+        return "the body is larger than is taken at once: send less (`brb memories import` sends an export in parts)"
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         return "; ".join(_wrong(item) for item in error.extra)
     if error.status_code >= 500:
@@ -59,6 +63,22 @@ def _wrong(item: object) -> str:
     fields = item if isinstance(item, dict) else {"message": str(item)}
     key = fields.get("key", "")
     return ": ".join(filter(None, (_CALLED.get(key, key), str(fields.get("message", "")))))
+
+
+_TOLD = {
+    400: "What is asked for makes no sense: the message says what to give.",
+    403: "Not for this caller.",
+    404: "Nothing of that id within the caller's scope.",
+    503: "Something that it takes is away: try again.",
+}
+
+
+def told(*handlers: HTTPRouteHandler) -> list[HTTPRouteHandler]:
+    """The handlers, with the errors that each may answer in their description."""
+    for handler in handlers:
+        errors_told = {status: ResponseSpec(api.Problem, description=text, generate_examples=False) for status, text in _TOLD.items()}
+        handler.responses = {**errors_told, **(handler.responses or {})}
+    return list(handlers)
 
 
 HANDLERS: ExceptionHandlersMap = {errors.BrbError: ours, HTTPException: of_http, Exception: unexpected}

@@ -4,17 +4,18 @@ from litestar import Router, get, post
 from litestar.params import FromPath, FromQuery
 
 from services.core import api, errors, ports
-from services.proxy.routes import given
+from services.proxy.routes import failures, given
 
 _ALL = 10_000
 
 
 def router() -> Router:
-    return Router("/jobs", route_handlers=[listed, dead, retried], tags=["jobs"])
+    return Router("/jobs", route_handlers=failures.told(listed, dead, retried), tags=["jobs"])
 
 
 @get(sync_to_thread=True)
 def listed(parts: given.Parts, watch: given.Watching) -> api.Jobs:
+    """Jobs that are recorded and not done, by queue."""
     return queues(parts.book, watch.spooled())
 
 

@@ -3,23 +3,27 @@
 import uuid
 from typing import Annotated, Literal
 
-from litestar import Router, delete, get, patch
+from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
-from services.core import api, errors, memory_edit, models, ports
-from services.proxy import redacting
+from services.core import api, engine_api, errors, memory_add, memory_edit, models, ports
+from services.proxy import redacting, uses
 from services.proxy.parts import Parts
-from services.proxy.routes import given
+from services.proxy.routes import failures, given
 from services.proxy.routes.recall import recalled
 
-_LAST_OFFSET = 10_000_000  # behind the last memory there is nothing, however far
+_NEAR = 5  # memories that may say the same as a new one
+_DEFAULT_SIMILAR = 10
+_MOST_SIMILAR = 100
 
 Shown = Literal["current", "superseded", "all"]
 Whose = Literal["private", "team", "all"]
 
 
 def router() -> Router:
-    return Router("/memories", route_handlers=[listed, searched, shown, lineage, edited, forgotten], tags=["memories"])
+    return Router(
+        "/memories", route_handlers=failures.told(listed, counted, searched, added, shown, similar, lineage, edited, forgotten), tags=["memories"]
+    )
 
 
 def managed(principal: models.Principal) -> models.Scope:
@@ -38,12 +42,8 @@ def listed(
     whose: Annotated[Whose, QueryParameter(name="scope")] = "all",
 ) -> api.Memories:
     """A page of memories, newest first. `limit` is held between 1 and 1000."""
-    limit, offset = page(limit), min(max(0, offset), _LAST_OFFSET)
-    where = ports.Where(
-        status=None if status == "all" else models.Status(status),
-        category=category,
-        visibility=None if whose == "all" else models.Visibility(whose),
-    )
+    limit, offset = page(limit), min(max(0, offset), api.LAST_OFFSET)
+    where = _where(status, category, whose)
     scope = managed(principal)
     found = parts.store.find(scope, where, limit=limit, offset=offset)
     return api.Memories(tuple(map(api.memory_of, found)), parts.store.count(scope, where), limit, offset)
@@ -56,16 +56,66 @@ def searched(
     q: FromQuery[str] = "",
     mode: FromQuery[api.Mode] = "hybrid",
     limit: FromQuery[int | None] = None,
+    min_score: FromQuery[float | None] = None,
+    token_budget: FromQuery[int | None] = None,
 ) -> api.Recalled:
     """Memories of every project of the caller, ranked as a recall ranks them."""
     if not q.strip():
         raise errors.BadInput("q is missing: GET /memories/search?q=words")
-    return recalled(parts, managed(principal), api.Ask(query=q, mode=mode, limit=limit))
+    return recalled(
+        parts, managed(principal), api.Ask(query=q, kind="memories", mode=mode, limit=limit, min_score=min_score, token_budget=token_budget)
+    )
+
+
+@get("/count", sync_to_thread=True)
+def counted(
+    parts: given.Parts,
+    principal: given.Principal,
+    status: FromQuery[Shown] = "current",
+    category: FromQuery[models.Category | None] = None,
+    whose: Annotated[Whose, QueryParameter(name="scope")] = "all",
+) -> engine_api.Count:
+    """How many memories a list with these filters has."""
+    return engine_api.Count(parts.store.count(managed(principal), _where(status, category, whose)))
+
+
+@post(sync_to_thread=True)
+def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add]) -> Response[api.Memory]:
+    """Remember a statement, in the caller's own words: 201. The same again is the memory that says it already: 200."""
+    redact = redacting.Redacting.of(parts.settings).within(principal.team)
+    text = redact([_checked_text(data.text, "give the statement to remember")])[0]
+    if len(data.project) > api.LONGEST_NAME:
+        raise errors.BadInput(f"project has {len(data.project)} characters: at most {api.LONGEST_NAME} are taken")
+    vector = parts.embedder.embed([text], "document")[0]
+    with parts.owner_lock(principal):
+        near = parts.store.nearest(managed(principal), vector, limit=_NEAR, where=ports.Where(owner=principal.user), exact=True)
+        for hit in near:
+            if memory_add.says(hit.memory, text, data.project):
+                return Response(api.memory_of(hit.memory), status_code=200)
+        memory = memory_add.added(principal, text, category=data.category, project=data.project, now=parts.clock())
+        parts.store.put([ports.Embedded(memory, vector)])
+    return Response(api.memory_of(memory), status_code=201)
 
 
 @get("/{memory_id:str}", sync_to_thread=True)
 def shown(parts: given.Parts, principal: given.Principal, memory_id: FromPath[str]) -> api.Memory:
-    return api.memory_of(found(parts, principal, memory_id))
+    """One memory with the words that prove it. It counts as opened."""
+    memory = found(parts, principal, memory_id)
+    uses.opened(parts, principal, memory.id)
+    return api.memory_of(memory)
+
+
+@get("/{memory_id:str}/similar", sync_to_thread=True)
+def similar(
+    parts: given.Parts, principal: given.Principal, memory_id: FromPath[str], limit: FromQuery[int] = _DEFAULT_SIMILAR
+) -> engine_api.SimilarMemories:
+    """The current memories of nearest meaning, but for versions of the same. `limit` is held between 1 and 100."""
+    memory = found(parts, principal, memory_id)
+    limit = min(max(1, limit), _MOST_SIMILAR)
+    (vector,) = parts.embedder.embed([memory.text], "document")
+    hits = parts.store.nearest(managed(principal), vector, limit=limit + 1)  # a lineage has one current version
+    others = [hit for hit in hits if hit.memory.lineage != memory.lineage][:limit]
+    return engine_api.SimilarMemories(memory.id, tuple(engine_api.similar_of(hit) for hit in others))
 
 
 @get("/{memory_id:str}/history", sync_to_thread=True)
@@ -100,7 +150,16 @@ def forgotten(parts: given.Parts, principal: given.Principal, memory_id: FromPat
         blocks = parts.ledger.forget(ids)
         deleted = parts.store.delete(managed(principal), ids)
         blocks += parts.ledger.forget(ids)
+        parts.uses.forget(principal, ids)
     return api.Receipt(memory.id, deleted, blocks)
+
+
+def _where(status: Shown, category: models.Category | None, whose: Whose) -> ports.Where:
+    return ports.Where(
+        status=None if status == "all" else models.Status(status),
+        category=category,
+        visibility=None if whose == "all" else models.Visibility(whose),
+    )
 
 
 def page(limit: int) -> int:
@@ -133,9 +192,14 @@ def _checked(edit: api.Edit, redact: redacting.Redact) -> api.Edit:
         raise errors.BadInput("nothing to change: give text, category or both")
     if edit.text is None:
         return edit
-    text = edit.text.strip()
+    text = _checked_text(edit.text, "to erase a memory use DELETE")
+    return api.Edit(text=redact([text])[0], category=edit.category)
+
+
+def _checked_text(given_text: str, cure: str) -> str:
+    text = given_text.strip()
     if not text:
-        raise errors.BadInput("text is empty: to erase a memory use DELETE")
+        raise errors.BadInput(f"text is empty: {cure}")
     if len(text) > api.LONGEST_TEXT:
         raise errors.BadInput(f"text has {len(text)} characters: a memory has at most {api.LONGEST_TEXT}")
-    return api.Edit(text=redact([text])[0], category=edit.category)
+    return text

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from services.core.recall import budget, parts
+from services.core.recall import estimate, parts
 
 FILLER = "The weather was fine that day and nothing happened. "
 
@@ -57,7 +57,7 @@ def test_a_question_is_found_wherever_it_stands(text: str) -> None:
 def test_a_part_is_bounded() -> None:
     (part,) = parts.parts(f"Fine so far, nothing else.\nWhere is {'the long wall ' * 200}?\n{FILLER * 100}")
 
-    assert budget.tokens(part) <= parts.LONGEST_TOKENS
+    assert estimate.tokens(part) <= parts.LONGEST_TOKENS
 
 
 @pytest.mark.parametrize("text", [", and what is x" * 3000, "what is x?\n" * 4000, "a: " * 15_000, " " * 40_000, "what" * 10_000, "so, " * 10_000])

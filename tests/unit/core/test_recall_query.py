@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from services.core.recall import budget, query
+from services.core.recall import estimate, query
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_of_a_long_message_the_beginning_and_the_end_are_kept() -> None:
 
     assert text.startswith("Please review the login flow.")
     assert text.endswith("Which database do we use?")
-    assert budget.tokens(text) <= query.QUERY_TOKENS
+    assert estimate.tokens(text) <= query.QUERY_TOKENS
 
 
 def test_the_request_is_found_between_pasted_logs() -> None:
@@ -75,8 +75,8 @@ def test_the_request_is_found_between_pasted_logs() -> None:
 def test_any_long_text_is_cut_to_the_tokens_of_a_query(words: str) -> None:
     text = query.query_text(words)
 
-    assert budget.tokens(text) > query.QUERY_TOKENS // 4
-    assert budget.tokens(text) <= query.QUERY_TOKENS
+    assert estimate.tokens(text) > query.QUERY_TOKENS // 4
+    assert estimate.tokens(text) <= query.QUERY_TOKENS
 
 
 def test_a_pasted_file_of_megabytes_is_read_well_within_a_deadline() -> None:

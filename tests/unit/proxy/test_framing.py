@@ -143,7 +143,7 @@ def test_the_budget_holds_and_the_first_is_cut_rather_than_dropped(text: str, ma
     framed = _block(in_memory.memory(text), LEO, max_tokens=max_tokens)
 
     assert framed is not None
-    assert framed.tokens <= max_tokens
+    assert budget.tokens(framed.text) == framed.tokens <= max_tokens
     assert framed.memory_ids[0] == in_memory.memory(text).id
     assert _lines(framed)[2].endswith("…")
 
@@ -156,7 +156,20 @@ def test_what_does_not_fit_is_left_out_and_a_shorter_one_after_it_shown() -> Non
 
     assert framed is not None
     assert framed.memory_ids == (LEO.id, in_memory.memory("I like tea").id)
-    assert framed.tokens <= room + 40
+    assert budget.tokens(framed.text) <= room + 40
+
+
+def test_the_whole_budget_is_used_before_anything_is_left_out() -> None:
+    """Not a margin over an estimate: the tokens of the block are counted."""
+    facts = [in_memory.memory(f"Service {number} listens on port {8000 + number}") for number in range(10)]
+    whole = _block(*facts, max_tokens=10_000)
+    assert whole is not None
+
+    exact, short = (_block(*facts, max_tokens=whole.tokens - less) for less in (0, 1))
+
+    assert exact == whole
+    assert short is not None
+    assert len(short.memory_ids) == 9
 
 
 @pytest.mark.parametrize("max_tokens", [0, 1, 40])

@@ -79,6 +79,38 @@ def test_what_was_inserted_is_inserted_again_in_later_calls(parts: Parts, sessio
     assert sum("Postgres" in text for text in later.blocks.values()) == 1, "shown once in a conversation"
 
 
+LEANING = ("Which port does our staging database listen on?", "I don't know.", "so what about that one?")
+
+
+def test_words_that_lean_on_the_turn_before_are_looked_up_with_it(parts: Parts) -> None:
+    in_memory.keep(parts, in_memory.memory("Our staging database listens on port 5433"))
+    alone, told = before(parts, said(LEANING[-1])), before(parts, said(*LEANING))
+
+    assert alone.blocks == {}
+    assert "5433" in "".join(told.blocks.values())
+
+
+def test_words_are_looked_up_as_they_stand_where_that_is_asked_for(parts: Parts) -> None:
+    in_memory.keep(parts, in_memory.memory("Our staging database listens on port 5433"))
+    kept = _with(parts, settings=parts.settings.model_copy(update={"no_rewrite": True}))
+
+    assert before(kept, said(*LEANING)).blocks == {}
+
+
+def test_a_language_model_puts_the_question_within_the_deadline(parts: Parts) -> None:
+    in_memory.keep(parts, in_memory.memory("We keep our pears in the cellar"), in_memory.memory("We keep our apples in straw"))
+    asked: list[float] = []
+
+    def ask(talk: Sequence[tuple[str, str]], timeout_seconds: float) -> str:
+        asked.append(timeout_seconds)
+        return '{"question": "Where do we keep pears?"}'
+
+    [block] = before(_with(parts, ask=ask), said("Where do we keep apples?", "In straw.", "and pears?")).blocks.values()
+
+    assert "in the cellar" in block.splitlines()[2]
+    assert 0 < asked[0] <= 0.4 * parts.settings.recall_deadline_ms / 1000
+
+
 def test_a_memory_that_was_shown_is_not_shown_again(parts: Parts) -> None:
     finish(parts, before(parts, said("What database do we use?")))
     later = before(parts, said("What database do we use?", "Postgres.", "Remind me what database we use?"))

@@ -1,10 +1,12 @@
 """Texts are looked at once if they are clean, and what comes out is what a redaction of all of them gives."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
-from services.core import redaction
+from services.core import config, redaction
 from services.proxy import redacting
 
 MAIL = "write to ana@example.com"
@@ -81,3 +83,20 @@ def test_no_text_is_kept() -> None:
     redact = made()
     redact(["the zebra"])
     assert "zebra" not in repr(vars(redact))
+
+
+def test_a_team_has_the_same_placeholder_for_a_value_in_each_of_its_turns() -> None:
+    made = redacting.Redacting(lambda _: None, secret=lambda: "key")
+    one, again, others = (made.within(team)([text])[0] for team, text in (("blue", MAIL), ("blue", f"{MAIL} again"), ("red", MAIL)))
+    assert again == f"{one} again"
+    assert others != one
+
+
+def test_what_the_settings_keep_stays_and_the_rest_is_counted(tmp_path: Path) -> None:
+    def counted() -> float:
+        return REGISTRY.get_sample_value("brb_redactions_total", {"kind": "email"}) or 0.0
+
+    before = counted()
+    redact = redacting.Redacting.of(config.Settings(data_dir=tmp_path, redaction="ip=keep")).within("blue")
+    assert redact([f"{MAIL} on 10.1.2.3"])[0].endswith("> on 10.1.2.3")
+    assert counted() == before + 1

@@ -33,6 +33,27 @@ def test_the_routes_are_described_as_openapi_and_nothing_is_loaded_from_elsewher
     assert client.get("/schema/swagger").status_code == 404
 
 
+def test_every_route_is_described_with_its_answers_and_errors(client: TestClient[Litestar]) -> None:
+    described = client.get("/schema/openapi.json").json()
+
+    operations = {f"{method} {path}": each for path, methods in described["paths"].items() for method, each in methods.items()}
+    assert {name for name, each in operations.items() if not each.get("description")} == set()
+    own = {name: each for name, each in operations.items() if "operations" not in each["tags"]}
+    problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for name, each in own.items():
+        assert {each["responses"][status]["content"] == problem for status in ("400", "403", "404", "503")} == {True}, name
+        answer = next(each["responses"][status] for status in ("200", "201", "202") if status in each["responses"])
+        assert answer["content"]["application/json"]["schema"], name
+
+
+def test_a_body_that_is_too_large_is_told_what_to_do(client: TestClient[Litestar]) -> None:
+    response = client.post("/memories", content=b" " * 10_000_001, headers={"content-type": "application/json"})
+
+    assert response.status_code == 413
+    assert response.json()["error"]["type"] == "too_large"
+    assert "send less" in response.json()["error"]["message"]
+
+
 def test_start_and_stop_are_run_in_the_serving_loop(parts: Parts) -> None:
     seen: list[str] = []
 
@@ -61,7 +82,7 @@ def test_the_text_of_an_unexpected_exception_is_not_shown(parts: Parts, client: 
 
 
 def test_a_wrong_method_says_so(client: TestClient[Litestar]) -> None:
-    response = client.post("/memories")
+    response = client.put("/memories")
 
     assert response.status_code == 405
     assert response.json()["error"]["type"] == "method_not_allowed"

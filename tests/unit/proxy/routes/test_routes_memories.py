@@ -260,7 +260,7 @@ def test_search_ranks_across_projects_and_shows_the_signals(client: Client, some
     assert answer["query"] == "which Postgres do we use"
     assert answer["mode"] == "hybrid"
     assert answer["notices"] == []
-    assert set(best["signals"]) == {"similarity", "dense_rank", "lexical_rank", "rrf", "strength", "recency", "temporal", "matched"}
+    assert set(best["signals"]) == {"similarity", "cosine", "dense_rank", "lexical_rank", "rrf", "strength", "recency", "temporal", "matched"}
     assert best["score"] >= 0.3
     assert "dropped" not in answer
 
@@ -287,3 +287,84 @@ def test_a_search_for_an_unknown_mode_is_a_mistake(client: Client) -> None:
 
 def texts_of(answer: dict[str, Any]) -> list[str]:
     return [shown["text"] for shown in answer["memories"]]
+
+
+def test_a_statement_is_remembered_and_recalled_at_once(client: Client) -> None:
+    answer = client.post("/memories", json={"text": "  We use Postgres 15 as our database ", "category": "technical_choice"})
+
+    assert answer.status_code == 201
+    added = answer.json()
+    assert (added["text"], added["category"], added["status"], added["mentions"]) == (
+        "We use Postgres 15 as our database",
+        "technical_choice",
+        "current",
+        1,
+    )
+    assert [one["quote"] for one in added["evidence"]] == ["We use Postgres 15 as our database"]
+    assert client.get(f"/memories/{added['id']}").json() == added
+    assert texts(client.post("/recall", json={"query": "which database do we use"})) == [added["text"]]
+
+
+@pytest.mark.parametrize(("body", "category"), [({}, "personal_info"), ({"project": "shop"}, "project_context"), ({"category": "todo"}, "todo")])
+def test_a_statement_without_a_category_is_of_the_project_or_of_the_person(client: Client, body: dict[str, str], category: str) -> None:
+    assert client.post("/memories", json={"text": "Tea is green", **body}).json()["category"] == category
+
+
+def test_the_same_statement_again_is_the_memory_that_says_it(client: Client) -> None:
+    first = client.post("/memories", json={"text": "I like green tea"})
+
+    again = client.post("/memories", json={"text": "i like  green tea."})
+    elsewhere = client.post("/memories", json={"text": "I like green tea", "project": "shop"})
+
+    assert (first.status_code, again.status_code, elsewhere.status_code) == (201, 200, 201)
+    assert again.json() == first.json()
+    assert client.get("/memories/count").json() == {"count": 2}
+
+
+def test_an_added_statement_is_redacted(client: Client) -> None:
+    assert re.fullmatch(r"Write to <EMAIL_[0-9]{6}>", client.post("/memories", json={"text": "Write to ana.b@example.org"}).json()["text"])
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "text"),
+        ({"text": " "}, "text is empty: give the statement to remember"),
+        ({"text": "x" * (api.LONGEST_TEXT + 1)}, f"text has {api.LONGEST_TEXT + 1} characters"),
+        ({"text": "x", "project": "p" * 1001}, "project has 1001 characters"),
+        ({"text": "x", "category": "gossip"}, "gossip"),
+        ({"text": "x", "owner": "ana"}, "owner"),
+    ],
+)
+def test_a_statement_that_cant_be_remembered_is_refused(client: Client, body: dict[str, object], says: str) -> None:
+    answer = client.post("/memories", json=body)
+
+    assert answer.status_code == 400
+    assert says in answer.json()["error"]["message"]
+    assert client.get("/memories/count").json() == {"count": 0}
+
+
+@pytest.mark.parametrize(("query", "count"), [("", 3), ("?status=all", 4), ("?category=decision", 1), ("?scope=team", 1)])
+def test_memories_are_counted_by_the_filters_of_a_list(client: Client, some: list[models.Memory], query: str, count: int) -> None:
+    assert client.get(f"/memories/count{query}").json() == {"count": count}
+
+
+def test_similar_memories_are_the_current_ones_of_nearest_meaning(client: Client, parts: Parts) -> None:
+    asked = memory("We use Postgres as our database")
+    near, far = memory("We use MySQL as a database"), memory("My cat is called Mia")
+    keep(parts, asked, near, far, memory("We use Oracle as our database", status=models.Status.SUPERSEDED), memory("We use DB2", owner="ana"))
+
+    answer = client.get(f"/memories/{asked.id}/similar").json()
+
+    assert texts_of(answer) == [near.text, far.text]
+    assert 1 > answer["memories"][0]["score"] > answer["memories"][1]["score"]
+    assert texts_of(client.get(f"/memories/{asked.id}/similar?limit=1").json()) == [near.text]
+
+
+def test_a_search_takes_a_least_score(client: Client, some: list[models.Memory]) -> None:
+    whole = client.get("/memories/search", params={"q": "dark mode", "min_score": 0.0}).json()["memories"]
+
+    assert whole[0]["text"] == "I prefer dark mode"
+    strict = client.get("/memories/search", params={"q": "dark mode", "min_score": whole[0]["score"] + 0.01}).json()
+    assert strict["memories"] == []
+    assert client.get("/memories/search", params={"q": "dark mode", "min_score": 2}).status_code == 400
