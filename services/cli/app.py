@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from services.cli import bench, exits, jobs, local, memories, models, recall, status
+from services.cli import archives, bench, exits, jobs, local, memories, models, notes, recall, status
 from services.core import errors
 
 HELP = """Memory for LLM clients: point ANTHROPIC_BASE_URL at BRB and keep working.
@@ -39,6 +39,7 @@ def build() -> typer.Typer:
     app.command("demo")(local.demo)
     app.command("bench")(bench.measured)
     app.command("recall")(recall.recalled)
+    app.command("index")(notes.indexed)
     app.add_typer(_memories(), name="memories")
     app.add_typer(_jobs(), name="jobs")
     app.add_typer(_models(), name="models")
@@ -46,13 +47,16 @@ def build() -> typer.Typer:
 
 
 def _memories() -> typer.Typer:
-    group = typer.Typer(help="Look at what is remembered, correct it, erase it.", no_args_is_help=True)
+    group = typer.Typer(help="Look at what is remembered, add to it, correct it, erase it.", no_args_is_help=True)
     group.command("list")(memories.listed)
     group.command("search")(memories.searched)
+    group.command("add")(memories.added)
     group.command("show")(memories.shown)
     group.command("history")(memories.history)
     group.command("edit")(memories.edited)
     group.command("forget")(memories.forgotten)
+    group.command("export")(archives.exported)
+    group.command("import")(archives.imported)
     return group
 
 

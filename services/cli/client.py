@@ -3,6 +3,7 @@
 import http.client
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -10,10 +11,11 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from services.cli import exits
-from services.core import api, errors
+from services.core import api, engine_api, errors, note_api
 
 _TIMEOUT_SECONDS = 15.0
 _SHORTEST_PREFIX = 4
+_PIECE_BYTES = 65_536
 T = TypeVar("T")
 
 _KINDS: dict[str, type[errors.BrbError]] = {
@@ -55,11 +57,34 @@ class Client:
     def history(self, memory_id: str) -> api.Lineage:
         return self._call("GET", f"/memories/{memory_id}/history", api.Lineage)
 
+    def add(self, statement: api.Add) -> api.Memory:
+        return self._call("POST", "/memories", api.Memory, body=statement)
+
+    def report(self) -> engine_api.Report:
+        return self._call("GET", "/recall/report", engine_api.Report)
+
+    def export(self, kind: str) -> Iterator[bytes]:
+        """The document, piece by piece as it comes."""
+        with self._answer("GET", f"/export?kind={kind}") as response:
+            if response.status >= 400:
+                self._fail(response.read())
+            while piece := response.read(_PIECE_BYTES):
+                yield piece
+
+    def import_(self, part: msgspec.Struct, *, existing: str) -> engine_api.Imported:
+        return self._call("POST", "/import", engine_api.Imported, params={"existing": existing}, body=part)
+
     def edit(self, memory_id: str, change: api.Edit) -> api.Memory:
         return self._call("PATCH", f"/memories/{memory_id}", api.Memory, body=change)
 
     def forget(self, memory_id: str) -> api.Receipt:
         return self._call("DELETE", f"/memories/{memory_id}", api.Receipt)
+
+    def files(self, source: str) -> note_api.Files:
+        return self._call("GET", "/notes/files", note_api.Files, params={"source": source})
+
+    def put(self, batch: note_api.PutNotes) -> note_api.PutResult:
+        return self._call("POST", "/notes/bulk", note_api.PutResult, body=batch)
 
     def health(self) -> api.Health:
         return self._call("GET", "/health", api.Health)
@@ -108,16 +133,23 @@ class Client:
             self._stranger()
 
     def _send(self, method: str, target: str, body: bytes | None = None) -> tuple[int, bytes]:
-        """Status and body of the answer. Each call has a connection of its own: a person may take their time between two."""
+        """Status and body of the answer."""
+        with self._answer(method, target, body) as response:
+            return response.status, response.read()
+
+    @contextmanager
+    def _answer(self, method: str, target: str, body: bytes | None = None) -> Iterator[http.client.HTTPResponse]:
+        """An answer to be read within the block. Each call has a connection of its own: a person may take their time between two."""
         headers = {"Connection": "close"} | ({} if body is None else {"Content-Type": "application/json"})
         try:
             self._http.request(method, target, body, headers)
-            response = self._http.getresponse()
-            return response.status, response.read()
+            yield self._http.getresponse()
         except ConnectionRefusedError:
             raise exits.NotRunning(f"BRB is not running at {self.base_url}: start it with `make up` or `brb up`") from None
         except TimeoutError:
             raise errors.Transient(f"BRB at {self.base_url} does not answer in time: see `brb doctor`") from None
+        except http.client.IncompleteRead:
+            raise errors.Transient(f"the answer of BRB at {self.base_url} broke off: see `brb doctor`") from None
         except (http.client.HTTPException, OSError):
             self._stranger()
 

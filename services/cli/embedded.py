@@ -1,18 +1,19 @@
 """The embedded part, looked up by name when a command needs it: the client alone installs and starts without its servers."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
-from services.core import errors
+from services.core import errors, note_api
 
 if TYPE_CHECKING:
     from services.core import config
 
 Say = Callable[[str], None]
 Progress = Callable[[str, float], None]
-Measurement = Literal["relay", "recall", "store", "learn", "facts", "updates", "dedup", "pii", "secrets"]
+Measurement = Literal["relay", "recall", "store", "learn", "facts", "updates", "dedup", "pii", "secrets", "notes"]
+RecallSet = Literal["locomo", "longmemeval", "scifact", "pages", "wire"]
 
 
 class Running(Protocol):
@@ -44,8 +45,56 @@ class Models(Protocol):
     def verify(self, settings: "config.Settings") -> Mapping[str, Path]: ...
 
 
+class Carried(Protocol):
+    """How much was carried over to another embedding model."""
+
+    @property
+    def memories(self) -> int: ...
+
+    @property
+    def notes(self) -> int: ...
+
+
 class Reindex(Protocol):
-    def run(self, settings: "config.Settings", *, say: Say, progress: Progress) -> int: ...
+    def run(self, settings: "config.Settings", *, say: Say, progress: Progress) -> Carried: ...
+
+
+class SkippedFile(Protocol):
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def why(self) -> str: ...
+
+
+class Synced(Protocol):
+    """What became of the files of a folder."""
+
+    @property
+    def skipped(self) -> Sequence[SkippedFile]: ...
+
+    @property
+    def notices(self) -> Sequence[tuple[str, str]]: ...
+
+
+class Notebook(Protocol):
+    """Where the notes of a folder are kept."""
+
+    def files(self, source: str) -> note_api.Files: ...
+
+    def put(self, batch: note_api.PutNotes) -> note_api.PutResult: ...
+
+
+class Notes(Protocol):
+    """A folder of markdown files, kept as notes."""
+
+    def settings(self, *, project: str, prune: bool) -> object: ...
+
+    def sync(self, root: Path, notebook: Notebook, settings: object, *, progress: Progress) -> Synced: ...
+
+    def forget(self, root: Path, notebook: Notebook) -> int: ...
+
+    def watch(self, root: Path, notebook: Notebook, settings: object, *, progress: Progress, say: Say, told: Callable[[Synced], None]) -> None: ...
 
 
 class Demo(Protocol):
@@ -69,7 +118,7 @@ class Report(Protocol):
 
 
 class Bench(Protocol):
-    def run(self, name: Measurement, *, data: Path | None, quick: bool, thorough: bool, progress: Progress) -> Report: ...
+    def run(self, name: Measurement, *, set_: RecallSet | None, data: Path | None, quick: bool, thorough: bool, progress: Progress) -> Report: ...
 
 
 def supervisor() -> Supervisor:
@@ -82,6 +131,10 @@ def models() -> Models:
 
 def reindex() -> Reindex:
     return cast(Reindex, _module("reindex"))
+
+
+def notes() -> Notes:
+    return cast(Notes, _module("notes"))
 
 
 def demo() -> Demo:

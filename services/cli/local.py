@@ -20,6 +20,7 @@ class Started(msgspec.Struct, frozen=True):
 
 class Reindexed(msgspec.Struct, frozen=True):
     memories: int
+    notes: int
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -54,14 +55,14 @@ def down(as_json: options.Json = False) -> None:
 
 
 def reindex(as_json: options.Json = False) -> None:
-    """Carry the memories over to the embedding model of the settings (with BRB stopped); the former store is kept under backups."""
+    """Carry memories and notes over to the embedding model of the settings (with BRB stopped); the former store is kept under backups."""
     from services.core import config
 
     with steps(plain=False) as (say, progress):
         carried = embedded.reindex().run(config.load(), say=say, progress=progress)
     if as_json:
-        return output.json(Reindexed(carried))
-    output.line(f"{carried} memories carried over")
+        return output.json(Reindexed(carried.memories, carried.notes))
+    output.line(f"{carried.memories} memories and {carried.notes} notes carried over")
 
 
 def demo(as_json: options.Json = False) -> None:

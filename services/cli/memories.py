@@ -1,4 +1,4 @@
-"""`brb memories`: look at what is remembered, correct it, erase it."""
+"""`brb memories`: look at what is remembered, add to it, correct it, erase it."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -50,6 +50,20 @@ def searched(
     output.table(["id", "#score", "category", "said", "text"], rows)
     if not rows:
         output.note("nothing found")
+
+
+def added(
+    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="The statement to remember.")],
+    category: Annotated[models.Category | None, typer.Option(help="What kind it is; without it, of the project or of the person.")] = None,
+    project: Annotated[str, typer.Option(help="The project that it belongs to; without it, none.")] = "",
+    as_json: options.Json = False,
+) -> None:
+    """Remember a statement. What is remembered already is not remembered twice."""
+    with options.connected() as brb:
+        memory = brb.add(api.Add(text=" ".join(text), category=category, project=project))
+    if as_json:
+        return output.json(memory)
+    _rows([memory])
 
 
 def shown(memory_id: options.MemoryId, as_json: options.Json = False) -> None:
@@ -148,6 +162,8 @@ def _facts(memory: api.Memory) -> list[tuple[str, str]]:
         ("project", memory.project),
         ("said", f"{output.minute(memory.said_at)}, {_counted(memory.mentions, 'time')}"),
         ("recalled", output.minute(memory.accessed_at)),
+        ("when", memory.when),
+        ("valid from", output.minute(memory.valid_from) if memory.valid_from else ""),
         ("valid until", output.minute(memory.valid_to) if memory.valid_to else ""),
         ("superseded by", memory.superseded_by),
         ("supersedes", memory.supersedes),

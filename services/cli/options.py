@@ -15,10 +15,11 @@ MemoryIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of me
 
 
 @contextmanager
-def connected() -> "Iterator[client.Client]":
-    """A client of the BRB that the settings name."""
+def connected(timeout_seconds: float | None = None) -> "Iterator[client.Client]":
+    """A client of the BRB that the settings name. timeout_seconds: of one call; None for that of short ones."""
     from services.cli import client
     from services.core import config
 
-    with client.Client(config.load().base_url) as connection:
+    limit = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
+    with client.Client(config.load().base_url, **limit) as connection:
         yield connection

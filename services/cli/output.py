@@ -65,9 +65,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str =
     screen.print(drawn)
 
 
-def short_id(memory: api.Memory) -> str:
+def short_id(one: api.Memory | api.FoundNote) -> str:
     """Eight characters for people, the whole id for programs."""
-    return memory.id[:8] if on_terminal() else memory.id
+    return one.id[:8] if on_terminal() else one.id
 
 
 def day(moment: datetime) -> str:

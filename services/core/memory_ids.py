@@ -12,6 +12,11 @@ def of_fact(principal: models.Principal, turn: str, index: int) -> models.Memory
     return _derived("fact", principal.team, principal.user, turn, str(index))
 
 
+def of_hand(principal: models.Principal, project: str, text: str, at: float) -> models.MemoryId:
+    """The memory that somebody wrote down at that time."""
+    return _derived("hand", principal.team, principal.user, project, text, repr(at))
+
+
 def of_version(memory: models.Memory) -> models.MemoryId:
     """The archived copy of a memory as it is now."""
     return _derived("version", memory.id, repr(memory.said_at), memory.text, memory.category)

@@ -6,6 +6,7 @@ from typing import Any, NewType
 import msgspec
 
 MemoryId = NewType("MemoryId", str)
+NoteId = NewType("NoteId", str)
 
 
 class Role(StrEnum):
@@ -63,11 +64,11 @@ class Scope(msgspec.Struct, frozen=True):
     user: str
     projects: frozenset[str] | None = frozenset()
 
-    def sees(self, memory: "Memory") -> bool:
+    def sees(self, one: "Memory | Note | Passage") -> bool:
         """The reference meaning of a scope; each store filters by the same rule in the database."""
-        mine = memory.owner == self.user or memory.visibility is Visibility.TEAM
-        here = self.projects is None or memory.project == "" or memory.project in self.projects
-        return memory.team == self.team and mine and here
+        mine = one.owner == self.user or one.visibility is Visibility.TEAM
+        here = self.projects is None or one.project == "" or one.project in self.projects
+        return one.team == self.team and mine and here
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -79,6 +80,7 @@ class Fact(msgspec.Struct, frozen=True):
     correction: the words correct something said before without naming it ("actually it's X").
     qualifiers: words that make two like statements different facts ("staging", "production"), lower case, sorted.
     when: the time as it was stated ("since 2021", "until Friday"), "" if none; valid_from, valid_to: what it means, where that is certain.
+    closes: the words ask to forget this: what says it ends, and nothing takes its place. Without an attribute and with a value alone, all about it.
     """
 
     text: str
@@ -97,6 +99,7 @@ class Fact(msgspec.Struct, frozen=True):
     when: str = ""
     valid_from: float | None = None
     valid_to: float | None = None
+    closes: bool = False
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -168,6 +171,118 @@ class Ranked(msgspec.Struct, frozen=True):
     temporal: float
     matched: tuple[str, ...] = ()
     cosine: float | None = None
+
+
+class EntityKind(StrEnum):
+    """What a note's text points at."""
+
+    WIKILINK = "wikilink"
+    HASHTAG = "hashtag"
+    MENTION = "mention"
+    URL = "url"
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """Something that a note names: `value` without its marks (`[[Project X|alias]]` is "Project X", `#infra` is "infra"), `raw` with them."""
+
+    kind: EntityKind
+    value: str
+    raw: str = ""
+
+    @property
+    def key(self) -> str:
+        """What two spellings of the same have in common. A wikilink means the last part of its path, without `.md`; addresses stay as they are."""
+        if self.kind is EntityKind.URL:
+            return f"{self.kind}:{self.value}"
+        named = page_name(self.value) if self.kind is EntityKind.WIKILINK else self.value.casefold()
+        return f"{self.kind}:{named}"
+
+
+def page_name(text: str) -> str:
+    """A title or path as links compare it."""
+    return " ".join(text.rsplit("/", 1)[-1].removesuffix(".md").split()).casefold()
+
+
+def names(title: str, path: str) -> tuple[str, ...]:
+    """What links may call a note: its title, or the last part of its path."""
+    return tuple(dict.fromkeys(filter(None, (page_name(title), page_name(path)))))
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A page: a markdown file of an indexed folder (`source` and the `path` in it, with "/"), or put through the API (both "").
+
+    titled: the title was given beside the text, and leads the headings of its passages. text: the markdown as it was given, redacted. tags: stated
+    ones and those in the text, without "#". metadata: JSON values of the front matter and of the API beside title and tags. digest: SHA-256 (hex)
+    of the text as it was given; "" while a write is unfinished. modified_at: of the file, or when it was put. dated_at: the date that the note
+    states, else modified_at.
+    """
+
+    id: NoteId
+    team: str
+    owner: str
+    project: str = ""
+    visibility: Visibility = Visibility.PRIVATE
+    title: str
+    titled: bool = False
+    tags: tuple[str, ...] = ()
+    text: str = ""
+    metadata: dict[str, Any] = {}
+    source: str = ""
+    path: str = ""
+    digest: str = ""
+    entities: tuple[Entity, ...] = ()
+    created_at: float
+    updated_at: float
+    modified_at: float
+    dated_at: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a wikilink may call it."""
+        return names(self.title, self.path)
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a note: `text` verbatim, the headings it stands under (outermost first; a stated title leads), and its place (from 0).
+
+    title, tags, source, path, dated_at and the scope are the note's. entities: those in this piece.
+    digest: of what is embedded (headings and text): equal digests have equal vectors.
+    """
+
+    id: str
+    note: NoteId
+    team: str
+    owner: str
+    project: str = ""
+    visibility: Visibility = Visibility.PRIVATE
+    title: str
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    path: str = ""
+    headings: tuple[str, ...] = ()
+    position: int
+    text: str
+    digest: str
+    entities: tuple[Entity, ...] = ()
+    dated_at: float
+
+    @property
+    def embedded(self) -> str:
+        """What its vector is made of."""
+        return embedded_text(self.headings, self.text, self.title)
+
+
+def embedded_text(headings: tuple[str, ...], text: str, title: str) -> str:
+    """A piece as an embedding model reads it: under its headings; the title alone stands for a page without either."""
+    return "\n".join(filter(None, (" > ".join(headings), text))) or title
+
+
+class PassageHit(msgspec.Struct, frozen=True):
+    """A passage found by one leg of a search: `score` is the cosine (dense) or the BM25 score (lexical); `vector` the stored embedding, if any."""
+
+    passage: Passage
+    score: float
+    vector: tuple[float, ...] | None = None
 
 
 def to_builtins(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The few outside things that have more than one implementation. All are synchronous; all raise `errors.Unavailable` when the thing is away."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -9,7 +9,7 @@ from services.core import messages, models
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Filters beside the scope. None means any."""
+    """Filters beside the scope. None means any. before: created earlier than this (epoch seconds)."""
 
     status: models.Status | None = models.Status.CURRENT
     owner: str | None = None
@@ -18,6 +18,7 @@ class Where(msgspec.Struct, frozen=True):
     lineage: str | None = None
     subject: str | None = None
     attribute: str | None = None
+    before: float | None = None
 
 
 CURRENT = Where()
@@ -46,6 +47,9 @@ class MemoryStore(Protocol):
 
     def get(self, scope: models.Scope, memory_id: str) -> models.Memory | None: ...
 
+    def taken(self, memory_id: str) -> bool:
+        """Whether there is a memory of that id in any scope: a new one must not take its place."""
+
     def find(self, scope: models.Scope, where: Where = CURRENT, *, limit: int = 100, offset: int = 0) -> list[models.Memory]:
         """Newest first (`created_at`, then id)."""
 
@@ -65,6 +69,91 @@ class MemoryStore(Protocol):
 
     def total(self) -> Mapping[models.Status, int]:
         """How many memories there are of each status, over all scopes: a gauge, never shown with content."""
+
+    def ping(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class NoteWhere(msgspec.Struct, frozen=True):
+    """Filters of notes and of their passages beside the scope. None means any.
+
+    ids: of notes. entity: one that the note names (a passage: that the passage names, or a tag of its note). name: what a wikilink calls the note.
+    before: updated earlier than this (epoch seconds; passages know of no such time).
+    """
+
+    ids: tuple[str, ...] | None = None
+    owner: str | None = None
+    visibility: models.Visibility | None = None
+    source: str | None = None
+    path: str | None = None
+    entity: models.Entity | None = None
+    name: str | None = None
+    before: float | None = None
+
+
+ANY_NOTE = NoteWhere()
+
+
+class EmbeddedPassage(NamedTuple):
+    """A passage with the embedding of `Passage.embedded` (unit length). context: the texts beside it, whose words count a little for it, too."""
+
+    passage: models.Passage
+    vector: Sequence[float]
+    context: str = ""
+
+    @classmethod
+    def of_note(cls, passages: Sequence[models.Passage], vectors: Sequence[Sequence[float]]) -> "list[EmbeddedPassage]":
+        """All passages of a note, in order, each with those before and behind it as context."""
+        return [
+            cls(one, vector, "\n".join(beside.text for beside in (*passages[max(0, place - 1) : place], *passages[place + 1 : place + 2])))
+            for place, (one, vector) in enumerate(zip(passages, vectors, strict=True))
+        ]
+
+
+@runtime_checkable
+class NoteStore(Protocol):
+    """Notes, and their passages with dense and BM25 vectors. Every read takes a scope and filters by it in the database.
+
+    Writes are visible to the next read of the same store. Thread-safe.
+    """
+
+    def put(self, notes: Sequence[models.Note], passages: Sequence[EmbeddedPassage] = ()) -> None:
+        """Insert or replace whole notes and passages by id, together."""
+
+    def get(self, scope: models.Scope, note_id: str) -> models.Note | None:
+        """The whole note."""
+
+    def taken(self, note_id: str) -> bool:
+        """Whether there is anything of that id in any scope: a new note must not take its place."""
+
+    def find(self, scope: models.Scope, where: NoteWhere = ANY_NOTE, *, limit: int = 100, offset: int = 0) -> list[models.Note]:
+        """Newest first (`updated_at`, then id), without their texts."""
+
+    def count(self, scope: models.Scope, where: NoteWhere = ANY_NOTE) -> int: ...
+
+    def passages(self, scope: models.Scope, note_id: str) -> list[models.Passage]:
+        """Those of a note, in order."""
+
+    def embeddings(self, scope: models.Scope, digests: Sequence[str]) -> dict[str, tuple[float, ...]]:
+        """The vectors of passages of these digests, of those that are there."""
+
+    def nearest(
+        self, scope: models.Scope, vector: Sequence[float], *, limit: int, where: NoteWhere = ANY_NOTE, exact: bool = False
+    ) -> list[models.PassageHit]:
+        """By cosine, best first. `exact` forbids an approximate index."""
+
+    def lexical(self, scope: models.Scope, text: str, *, limit: int, where: NoteWhere = ANY_NOTE) -> list[models.PassageHit]:
+        """By BM25 (OR of the words, IDF; a word of the title counts 10, of the tags 5, of the text 1), best first."""
+
+    def entities(self, scope: models.Scope, kind: models.EntityKind, *, limit: int = 1000) -> list[tuple[str, int]]:
+        """Values of a kind as compared (`Entity.key`), and how many notes name each; most named first, then by value."""
+
+    def prune(self, scope: models.Scope, note_id: str, keep: Sequence[str]) -> None:
+        """Erase the passages of the note but those of these ids."""
+
+    def delete(self, scope: models.Scope, ids: Sequence[str]) -> int:
+        """Erase notes that the scope sees, with their passages; how many notes there were."""
 
     def ping(self) -> None: ...
 
@@ -113,6 +202,45 @@ class Ledger(Protocol):
     def ping(self) -> None: ...
 
 
+class Asked(msgspec.Struct, frozen=True, tag="asked"):
+    """A recall that somebody asked for: the redacted words, and the ids of what it showed. at: epoch seconds."""
+
+    words: str
+    found: tuple[str, ...]
+    at: float
+
+
+class Opened(msgspec.Struct, frozen=True, tag="opened"):
+    """A memory or note that somebody looked at by itself."""
+
+    id: str
+    at: float
+
+
+Use = Asked | Opened
+
+
+def concerns(use: Use, ids: Collection[str]) -> bool:
+    """Whether a use has to do with one of these memories or notes."""
+    return use.id in ids if isinstance(use, Opened) else not set(use.found).isdisjoint(ids)
+
+
+@runtime_checkable
+class UseLog(Protocol):
+    """What was asked for and looked at, kept for each principal alone. It holds the latest uses and is no ledger: the oldest go."""
+
+    def add(self, principal: models.Principal, use: Use) -> None: ...
+
+    def read(self, principal: models.Principal) -> list[Use]:
+        """Oldest first."""
+
+    def forget(self, principal: models.Principal, ids: Sequence[str]) -> int:
+        """Drop every use that has to do with one of these memories or notes; how many."""
+
+    def clear(self, principal: models.Principal) -> int:
+        """Drop all; how many."""
+
+
 class Dead(msgspec.Struct, frozen=True):
     """A job that failed for good. `error` is a type name and a message without the person's words."""
 
@@ -139,7 +267,7 @@ class JobBook(Protocol):
         """Record the jobs that are new (not pending, not done before); their ids."""
 
     def claim(self, job_id: str) -> Claim | None:
-        """Take the job, or None if it is gone, done, or held by another."""
+        """Take the job, or None if it is gone, done, held by another, or postponed until later."""
 
     def extend(self, claim: Claim) -> bool:
         """Keep the claim alive; False if it was lost."""
@@ -154,7 +282,7 @@ class JobBook(Protocol):
         """Make it a dead letter."""
 
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
-        """Jobs that are due and that nobody holds."""
+        """Jobs that are due and that nobody holds; each again after the time of a lease, doubled as long as nobody takes it."""
 
     def dead(self, limit: int = 100) -> list[Dead]: ...
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from services.core import config, errors, seal, telemetry
-from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs, redis_ledger, spool
+from services.core.adapters import celery_queue, chat_model, heartbeat, redis_client, redis_jobs, redis_ledger, redis_use_log, spool
+from services.core.recall import cache, rewriting
 from services.embedded import vectors
 from services.indexer.app import Consumer, create_indexer
 from services.indexer.writing import Writer
@@ -16,6 +17,7 @@ from services.proxy.parts import Parts
 from services.proxy.relay import Relay
 
 _DAY_SECONDS = 86_400
+_USES_DAYS = 90
 _NOT_STARTED = 3  # what uvicorn itself exits with
 _DRAIN_SECONDS = 20  # how long running streams may go on after SIGTERM
 _CALL_TIMEOUT_SECONDS = 0.3  # of Redis, where a call waits for it: under the recall deadline
@@ -23,7 +25,7 @@ _CALL_TIMEOUT_SECONDS = 0.3  # of Redis, where a call waits for it: under the re
 
 def serve(settings: config.Settings) -> None:
     """Build everything, serve until SIGTERM or SIGINT, and take it down in order. `SetupError`, `WrongModel`: with the cure."""
-    store, embedder = vectors.open_store(settings), vectors.open_embedder(settings)
+    store, notes, embedder = vectors.open_store(settings), vectors.open_notes(settings), vectors.open_embedder(settings)
     sealed = seal.Seal(seal.secret_of(settings))
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
     lifetime = settings.ledger_days * _DAY_SECONDS
@@ -36,24 +38,33 @@ def serve(settings: config.Settings) -> None:
     waiting = spool.Spool(settings.spool_path, sealed)
     inbox = redis_jobs.RedisJobBook(quick, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime, breaker=breaker)
     intake = spool.Intake(inbox, celery_queue.Publisher(indexer), waiting)
+    named = settings.extract_model or chat_model.UNNAMED
+    chat = chat_model.ChatModel(settings.extract_address, model=named) if settings.engines != "rules" else None
     parts = Parts(
         settings=settings,
         store=store,
+        notes=notes,
         embedder=embedder,
         ledger=redis_ledger.RedisLedger(quick, sealed, lifetime_seconds=lifetime, breaker=breaker),
         book=book,
         enqueue=intake.enqueue,
         owner_lock=owner_lock,
+        answers=cache.Cache(redis_client.write_clock(quick, breaker), time.time),
+        uses=redis_use_log.RedisUseLog(quick, sealed, lifetime_seconds=_USES_DAYS * _DAY_SECONDS, breaker=breaker),
         clock=time.time,
+        ask=_asking(chat) if chat and not settings.no_rewrite else None,
     )
     pings: dict[str, Callable[[], None]] = {
         "redis": book.ping,
-        "qdrant": store.ping,
+        "qdrant": lambda: vectors.ping(store, notes),
         "llama.cpp": embedder.ping,
         "worker": lambda: heartbeat.check("worker", client),
         "indexer": lambda: heartbeat.check("indexer", client),
     }
+    if chat:
+        pings[chat_model.NAME] = chat.ping
     injection = Injection(parts)
+    injection.warm()
     consumer = Consumer(indexer, settings)
     relay = Relay(settings, injection)
     app = create_app(parts, pings, spooled=lambda: len(waiting), on_shutdown=[relay.close])
@@ -69,6 +80,11 @@ def serve(settings: config.Settings) -> None:
         consumer.stop()
         intake.stop()
         store.close()
+        notes.close()
+
+
+def _asking(chat: chat_model.ChatModel) -> rewriting.Ask:
+    return lambda talk, seconds: chat.ask(talk, rewriting.SCHEMA, most_tokens=rewriting.MOST_TOKENS, temperature=0.0, timeout_seconds=seconds).text
 
 
 def main() -> None:

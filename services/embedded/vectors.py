@@ -29,5 +29,24 @@ def open_store(settings: config.Settings) -> ports.MemoryStore:
         return qdrant_edge.EdgeStore.open(settings.store_dir, model=settings.embed_model, dimension=dimension)
     from services.core.adapters import qdrant_server  # its client takes seconds to import
 
-    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    return qdrant_server.QdrantServerStore.connect(settings.qdrant_url, api_key=key, model=settings.embed_model, dimension=dimension)
+    return qdrant_server.QdrantServerStore.connect(settings.qdrant_url, api_key=_key(settings), model=settings.embed_model, dimension=dimension)
+
+
+def open_notes(settings: config.Settings) -> ports.NoteStore:
+    """The same for notes."""
+    dimension = model_lock.embedding(settings).dimension
+    if settings.qdrant_url is None:
+        return qdrant_edge.EdgeNoteStore.open(settings.notes_dir, model=settings.embed_model, dimension=dimension)
+    from services.core.adapters import qdrant_server
+
+    return qdrant_server.QdrantServerNoteStore.connect(settings.qdrant_url, api_key=_key(settings), model=settings.embed_model, dimension=dimension)
+
+
+def ping(store: ports.MemoryStore, notes: ports.NoteStore) -> None:
+    """Both are the one dependency Qdrant."""
+    store.ping()
+    notes.ping()
+
+
+def _key(settings: config.Settings) -> str | None:
+    return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None

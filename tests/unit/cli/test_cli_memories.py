@@ -98,6 +98,17 @@ def test_a_memory_is_shown_with_the_words_that_prove_it(brb: Brb, running: Parts
     assert "“oh and we use Postgres” — said 2026-09-21 14:13 UTC" in shown
 
 
+def test_a_memory_is_shown_with_the_times_it_states(brb: Brb, running: Parts) -> None:
+    kept = memory("I'm on leave until Friday", when="until Friday", valid_from=NOW, valid_to=NOW + 86_400)
+    keep(running, kept)
+
+    shown = brb("memories", "show", kept.id[:8]).stdout
+
+    assert "when\tuntil Friday" in shown
+    assert "valid from\t2026-09-21 14:13 UTC" in shown
+    assert "valid until\t2026-09-22 14:13 UTC" in shown
+
+
 @pytest.mark.parametrize("command", ["show", "history", "forget"])
 @pytest.mark.parametrize(
     ("asked", "status", "says"),

@@ -1,0 +1,1 @@
+"""Pages: what their markdown says (pure), how they are written, and what links them."""

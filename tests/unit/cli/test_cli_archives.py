@@ -1,0 +1,123 @@
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import Result
+
+from services.cli import archives
+from services.core import models, note_api
+from services.core.notes.writing import NoteWriter
+from services.proxy.parts import Parts
+from tests.support.in_memory import keep, memory
+
+Brb = Callable[..., Result]
+MINE = models.Scope("local", "me", None)
+
+
+@pytest.fixture
+def kept(running: Parts) -> models.Memory:
+    one = memory("We use Postgres as our database")
+    keep(running, one, memory("Ana's", owner="ana"))
+    writer = NoteWriter(running.notes, running.embedder, owner_lock=running.owner_lock, clock=running.clock)
+    writer.put(models.LOCAL, [note_api.PutNote(text="# Tea\n\nGreen.\n")])
+    return one
+
+
+def test_a_statement_is_added(brb: Brb, running: Parts) -> None:
+    result = brb("memories", "add", "We", "use", "Postgres", "--category", "decision", "--project", "shop")
+
+    (added,) = running.store.find(MINE)
+    assert result.stdout.rstrip("\n").split("\t") == [added.id, "decision", "2026-09-21", "1", "shop", "We use Postgres"]
+    assert json.loads(brb("memories", "add", "We use Postgres", "--project", "shop", "--json").stdout)["id"] == added.id
+
+
+def test_an_export_is_written_whole_for_its_owner_alone_and_imported_again(brb: Brb, running: Parts, kept: models.Memory, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+
+    written = brb("memories", "export", str(file))
+
+    assert written.stdout == f"1 memories and 1 notes in {file}\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.glob("*.part")) == []
+    running.store.delete(MINE, [kept.id])
+    assert (
+        brb("memories", "import", str(file)).stdout
+        == "memories: 1 new, 0 replaced, 0 kept as they were\nnotes: 0 new, 0 replaced, 1 kept as they were\n"
+    )
+    assert running.store.find(MINE) == [kept]
+    assert json.loads(brb("memories", "import", str(file), "--replace", "--json").stdout) == {
+        "memories": {"created": 0, "replaced": 1, "kept": 0},
+        "notes": {"created": 0, "replaced": 1, "kept": 0},
+    }
+
+
+@pytest.mark.parametrize(("kind", "memories", "notes"), [("memories", 1, 0), ("notes", 0, 1)])
+def test_an_export_without_a_file_goes_to_stdout(brb: Brb, kept: models.Memory, kind: str, memories: int, notes: int) -> None:
+    document = json.loads(brb("memories", "export", "--kind", kind).stdout)
+
+    assert (len(document["memories"]), len(document["notes"])) == (memories, notes)
+
+
+def test_an_import_takes_stdin(brb: Brb, running: Parts, kept: models.Memory) -> None:
+    document = brb("memories", "export").stdout
+
+    assert brb("memories", "import", "-", input=document).exit_code == 0
+
+
+def test_an_export_that_fails_leaves_the_former_file(brb: Brb, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text("former")
+
+    result = brb("memories", "export", str(file))
+
+    assert result.exit_code == 3
+    assert file.read_text() == "former"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(None, "can't read"), ("{", "is not what an export wrote"), ('{"format": "x", "version": 1}', "format")]
+)
+def test_a_file_that_no_export_wrote_is_refused(brb: Brb, running: Parts, tmp_path: Path, content: str | None, says: str) -> None:
+    file = tmp_path / "mine.json"
+    if content is not None:
+        file.write_text(content)
+
+    result = brb("memories", "import", str(file))
+
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_a_long_import_goes_in_parts(brb: Brb, running: Parts, tmp_path: Path) -> None:
+    keep(running, *(memory(f"Fact number {n}") for n in range(250)))
+    file = tmp_path / "mine.json"
+    brb("memories", "export", str(file))
+    running.store.delete(MINE, [one.id for one in running.store.find(MINE, limit=1000)])
+
+    assert brb("memories", "import", str(file)).stdout.startswith("memories: 250 new, 0 replaced")
+    assert running.store.count(MINE) == 250
+
+
+@pytest.mark.parametrize(
+    ("memories", "notes", "together", "together_bytes", "expected"),
+    [
+        ([], [], 3, 100, []),
+        ([1, 1], [1], 3, 100, [(2, 1)]),
+        ([1, 1], [1, 1], 3, 100, [(2, 1), (0, 1)]),
+        ([60, 60], [], 3, 100, [(1, 0), (1, 0)]),
+        ([200, 1], [200], 3, 100, [(1, 0), (1, 0), (0, 1)]),
+    ],
+)
+def test_parts_hold_so_many_or_so_much(
+    memories: list[int], notes: list[int], together: int, together_bytes: int, expected: list[tuple[int, int]]
+) -> None:
+    whole = archives.Part("brb-archive", 1, *(tuple(msgspec.Raw(b"1" * size) for size in sizes) for sizes in (memories, notes)))
+
+    parts = list(archives.parts(whole, together, together_bytes))
+
+    assert [(len(part.memories), len(part.notes)) for part in parts] == expected
+    assert [raw for part in parts for raw in part.memories] == list(whole.memories)
