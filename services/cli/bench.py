@@ -32,7 +32,8 @@ def measured(
 
     bench = embedded.bench()
     with local.steps(plain=False) as (_, progress):
-        report = bench.run(what, set_=set_, data=data or config.load().bench_data, quick=quick, thorough=thorough, progress=progress)
+        labelled = data if what == "learn" else data or config.load().bench_data  # what is learnt from is made up unless told otherwise
+        report = bench.run(what, set_=set_, data=labelled, quick=quick, thorough=thorough, progress=progress)
     if as_json:
         return output.json(report)
     output.table(report.columns, report.rows, title=report.name)

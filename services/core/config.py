@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     ledger_days: int = 30  # longer than people resume a conversation
     lease_seconds: float = 6.0  # a job of a killed worker is done again this long after, and a round of the reconciler
     worker_processes: int = Field(default=1, ge=1)
-    bench_data: Path | None = None  # labelled data for `brb bench`
+    bench_data: Path | None = None  # labelled data for `brb bench`, where it needs some
 
     @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url")
     @classmethod

@@ -354,7 +354,14 @@ def test_all_stores_give_the_same_answers_after_the_same_writes(tmp_path: Path, 
     answers = [list(replay(store, operations)) for store in stores]
     for store in stores:
         store.close()
-    assert answers[0] == answers[1] == answers[2]
+    for same in zip(*answers, strict=True):
+        first = pytest.approx(same[0], abs=0.001) if _are_scores(same[0]) else same[0]
+        assert all(answer == first for answer in same)
+
+
+def _are_scores(answer: object) -> bool:
+    """By id. Stores compute in different widths: rounding would tell them apart where it goes up here and down there."""
+    return isinstance(answer, dict)
 
 
 def replay(store: ports.NoteStore, operations: list[tuple[str, models.Note, list[str]]]) -> Iterator[object]:
@@ -369,8 +376,8 @@ def replay(store: ports.NoteStore, operations: list[tuple[str, models.Note, list
         yield store.find(scope)
         yield store.entities(scope, models.EntityKind.HASHTAG)
         yield [store.passages(scope, str(uuid.UUID(int=number))) for number in range(5)]
-        yield sorted((hit.passage.id, round(hit.score, 3)) for hit in store.nearest(scope, EMBEDDER.embed(["kafka"], "query")[0], limit=99))
-        yield sorted((hit.passage.id, round(hit.score, 2)) for hit in store.lexical(scope, "redis note 1", limit=99))
+        yield {hit.passage.id: hit.score for hit in store.nearest(scope, EMBEDDER.embed(["kafka"], "query")[0], limit=99)}
+        yield {hit.passage.id: hit.score for hit in store.lexical(scope, "redis note 1", limit=99)}
 
 
 def test_notes_and_memories_stand_beside_each_other(tmp_path: Path) -> None:

@@ -89,3 +89,9 @@ def _burn(seconds: float) -> None:
     until = time.thread_time() + seconds
     while time.thread_time() < until:
         pass
+
+
+def test_turns_to_learn_from_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_files: dict[str, Path]) -> None:
+    given = tmp_path / "turns.jsonl"
+    given.write_text('{"words": "Thanks, that worked!", "facts": []}\n{"words": "Hello there", "facts": []}\n')
+    assert bench.run("learn", data=given, quick=True, progress=lambda *_: None).figures["turns_with_facts_ratio"] == 0

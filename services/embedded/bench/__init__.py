@@ -33,7 +33,7 @@ def run(name: Name, *, set_: Set | None = None, data: Path | None = None, quick:
     """Measure, in a temporary folder and in processes of its own, all of which are gone afterwards.
 
     set_: of labelled data, for `recall`: then how right it is is measured rather than time.
-    data: a file of labelled examples, or a folder of such files, for the measurements of how right it is.
+    data: a file of labelled examples, or a folder of such files, for the measurements of how right it is; `learn` takes its turns from there.
     quick: few calls and small stores: shows that it works, and its figures mean little. thorough: more callers, larger stores.
     progress: told of each stage and of how much of it is done (0 to 1).
     `BadInput`: the data can't be read. `SetupError`, `Unavailable`: something did not start or answered wrongly.
@@ -50,6 +50,8 @@ def run(name: Name, *, set_: Set | None = None, data: Path | None = None, quick:
     if name in _ON_DATA:
         return _report(measurement.measure(data, progress))
     scale: report.Scale = "quick" if quick else "thorough" if thorough else "normal"
+    if name == "learn":
+        return _report(measurement.measure(measurement.PLANS[scale], progress, data))
     return _report(measurement.measure(measurement.PLANS[scale], progress))
 
 

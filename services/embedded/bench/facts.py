@@ -82,11 +82,17 @@ class Tally(msgspec.Struct):
         self.examples.setdefault(kind, text)
 
 
-def measure(path: Path, progress: Callable[[str, float], None]) -> report.Report:
-    """Of the rules, and of whatever else the settings make the worker use. `BadInput`: the data can't be read or is of none of these kinds."""
+def labelled(path: Path) -> list[Example]:
+    """What the files hold. `BadInput`: they can't be read, are of another kind, or hold nothing."""
     examples = [example for file in data.files(path, "facts", _PATTERNS) for row in data.rows(file) for example in _read(row, file)]
     if not examples:
         raise errors.BadInput(f"no labelled turns in {path}")
+    return examples
+
+
+def measure(path: Path, progress: Callable[[str, float], None]) -> report.Report:
+    """Of the rules, and of whatever else the settings make the worker use. `BadInput`: the data can't be read or is of none of these kinds."""
+    examples = labelled(path)
     found = {name: tallied(examples, learn, progress) for name, learn in learners(config.load()).items()}
     figures = {f"{name}.{kind}.{figure}": value for name, sets in found.items() for kind, tally in sets.items() for figure, value in _figures(tally)}
     return report.Report(

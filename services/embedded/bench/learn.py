@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from services.core import config, errors, messages, seal
 from services.core.adapters import celery_queue, redis_client, redis_jobs
 from services.embedded import models as model_files
 from services.embedded import programs
-from services.embedded.bench import learner, processes, report, turns
+from services.embedded.bench import facts, learner, processes, report, turns
 
 _SAMPLES = 20
 _WARM_SHARE = 0.1
@@ -26,6 +26,7 @@ _STUCK_SECONDS = 60.0
 _DONE_SECONDS = 3600.0
 _STAGES = (learner.REDACT, learner.PARSE, learner.RULES, learner.REDIS)
 _REST = "rest"
+_GIVEN = "given.json"
 
 NOTES = (
     "Turns of two sentences, one of them mostly worth keeping, with up to five earlier turns as their context; rules alone.",
@@ -66,10 +67,12 @@ class Through(msgspec.Struct, frozen=True):
     child_mb: float
 
 
-def measure(plan: Plan, progress: Callable[[str, float], None]) -> report.Report:
-    """Each in a process of its own, beside a Redis of their own."""
+def measure(plan: Plan, progress: Callable[[str, float], None], data: Path | None = None) -> report.Report:
+    """Each in a process of its own, beside a Redis of their own. data: turns of labelled data (`facts`) instead of made-up ones."""
+    given = [words for example in facts.labelled(data) for words in example.turns] if data else []
     with beside_redis(progress) as (settings, folder):
-        through = _through_celery(settings, folder, plan, progress)
+        (folder / _GIVEN).write_bytes(msgspec.json.encode(given))
+        through = _through_celery(settings, folder, plan, given, progress)
         samples = _alone(settings, folder, plan.turns, report.SEED, progress)
         named = _alone(settings.model_copy(update={"redaction": "person=redact"}), folder, plan.named, report.SEED + 2, progress)[-1]
     warm = next(each for each in samples if each.turns >= plan.turns * _WARM_SHARE)
@@ -79,7 +82,7 @@ def measure(plan: Plan, progress: Callable[[str, float], None]) -> report.Report
         name="learn",
         figures=report.rounded(figures),
         n=samples[-1].turns + named.turns + through.turns,
-        notes=NOTES,
+        notes=(f"Turns of {data}; rules alone.", *NOTES[1:]) if data else NOTES,
         columns=COLUMNS,
         rows=tuple(_rows(figures)),
     )
@@ -150,7 +153,7 @@ def program(settings: config.Settings, name: str) -> programs.Program:
 
 def _alone(settings: config.Settings, folder: Path, count: int, seed: int, progress: Callable[[str, float], None]) -> list[learner.Sample]:
     stage, found = f"learning from {count:,} turns{' without names' if settings.redaction else ''}", []
-    argv = [sys.executable, "-m", learner.__name__, str(count), str(max(1, count // _SAMPLES)), str(seed)]
+    argv = [sys.executable, "-m", learner.__name__, str(count), str(max(1, count // _SAMPLES)), str(seed), str(folder / _GIVEN)]
     log = folder / "learner.log"
     with log.open("wb") as out, processes.running(argv, settings, folder=folder, log=out) as child:
         assert child.stdout is not None  # noqa: S101 - a pipe was asked for
@@ -166,8 +169,8 @@ def _last_line(log: Path) -> str:
     return log.read_text(errors="replace").strip().rpartition("\n")[2]
 
 
-def _through_celery(settings: config.Settings, folder: Path, plan: Plan, progress: Callable[[str, float], None]) -> Through:
-    made = turns.Maker(report.SEED + 1).turns(plan.warm + plan.through)
+def _through_celery(settings: config.Settings, folder: Path, plan: Plan, given: Sequence[str], progress: Callable[[str, float], None]) -> Through:
+    made = turns.Maker(report.SEED + 1, given).turns(plan.warm + plan.through)
     with processes.supporting(program(settings, "worker"), settings, folder=folder) as server:
         jobs = _Jobs(settings, folder / "worker.log")
         jobs.learnt(list(islice(made, plan.warm)), lambda share: progress("warming up the worker", share))

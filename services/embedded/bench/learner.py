@@ -9,9 +9,10 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -104,8 +105,8 @@ def watched() -> Stages:
     return stages
 
 
-def samples(settings: config.Settings, count: int, every: int, seed: int) -> Iterator[Sample]:
-    """`Unavailable`: a turn was not learnt from."""
+def samples(settings: config.Settings, count: int, every: int, seed: int, given: Sequence[str] = ()) -> Iterator[Sample]:
+    """given: see `turns.Maker`. `Unavailable`: a turn was not learnt from."""
     stages, process = watched(), psutil.Process()
     learn = create_worker(settings).tasks[str(messages.Task.LEARN_TURN)]
     client = redis_client.connect(settings.redis_address, timeout_seconds=5)
@@ -123,13 +124,13 @@ def samples(settings: config.Settings, count: int, every: int, seed: int) -> Ite
             book.add([messages.Job.of(messages.Task.LEARN_TURN, turn) for turn in batch])
             yield batch
 
-    for batch in batches(turns.Maker(seed + _OTHERS).turns(_WARM)):
+    for batch in batches(turns.Maker(seed + _OTHERS, given).turns(_WARM)):
         learnt(batch)
     stages.seconds.clear()
     before = book.pending()[messages.Queue.INDEX]
     wall = cpu = 0.0
     done = 0
-    for batch in batches(turns.Maker(seed).turns(count)):
+    for batch in batches(turns.Maker(seed, given).turns(count)):
         wall_before, cpu_before = time.perf_counter(), time.process_time()
         learnt(batch)
         wall, cpu, done = wall + time.perf_counter() - wall_before, cpu + time.process_time() - cpu_before, done + len(batch)
@@ -138,13 +139,16 @@ def samples(settings: config.Settings, count: int, every: int, seed: int) -> Ite
             yield Sample(done, stating, wall, cpu, dict(stages.seconds), float(process.memory_info().rss) / _MEGABYTE)
 
 
-def main(count: int, every: int, seed: int) -> None:
+def main(count: int, every: int, seed: int, given: Path) -> None:
+    """given: a JSON list of texts, empty for made-up ones."""
+    said = msgspec.json.decode(given.read_bytes(), type=list[str])
     settings = config.load()
     telemetry.configure_logging("warning")
-    for sample in samples(settings, count, every, seed):
+    for sample in samples(settings, count, every, seed, said):
         sys.stdout.write(msgspec.json.encode(sample).decode() + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    _count, _every, _seed, _given = sys.argv[1:]
+    main(int(_count), int(_every), int(_seed), Path(_given))

@@ -1,8 +1,9 @@
-"""Made-up turns of two sentences as people write them while they code: something worth keeping beside a question, an order or small talk."""
+"""Turns to learn from: made up, of two sentences as people write them while they code (something worth keeping beside a question, an order or
+small talk), or those of a data set."""
 
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from services.core import messages, models
 
@@ -51,9 +52,13 @@ _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in "aeiou")
 
 
 class Maker:
-    """Turns of one person, the same each time. Names never end: a process that keeps what it read would grow."""
+    """Turns of one person, the same each time. Names never end: a process that keeps what it read would grow.
 
-    def __init__(self, seed: int) -> None:
+    given: what is said instead, over and over.
+    """
+
+    def __init__(self, seed: int, given: Sequence[str] = ()) -> None:
+        self._given = given
         self._draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
         self._seed = seed
 
@@ -62,7 +67,7 @@ class Maker:
         for number in range(count):
             if number % _TURNS_OF_A_CONVERSATION == 0:
                 said = []
-            words = f"{self._filled(self._draw.choice(_STATED))} {self._filled(self._draw.choice(_BESIDE))}"
+            words = self._given[number % len(self._given)] if self._given else self._said()
             yield messages.LearnTurn(
                 turn=uuid.uuid5(uuid.NAMESPACE_OID, f"{self._seed} {number}").hex,
                 principal=models.LOCAL,
@@ -72,6 +77,9 @@ class Maker:
                 answer=self._filled(_ANSWER) if said else "",
             )
             said.append(words)
+
+    def _said(self) -> str:
+        return f"{self._filled(self._draw.choice(_STATED))} {self._filled(self._draw.choice(_BESIDE))}"
 
     def _filled(self, template: str) -> str:
         pick = self._draw.choice
