@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from services.core import errors, models, ports
@@ -322,6 +322,13 @@ def test_a_store_answers_a_ping_and_is_a_note_store(store: ports.NoteStore) -> N
     assert isinstance(store, ports.NoteStore)
 
 
+def test_passages_without_their_note_are_erased_too(store: ports.NoteStore) -> None:
+    put(store, note(), piece(note(), "kafka"))
+    store.put([note(owner="ana")])
+    assert store.delete(ME, [note().id]) == 0
+    assert store.passages(ME, note().id) == []
+
+
 random_note = st.builds(
     lambda number, tag, team, owner, project, visibility, at: note(
         f"note {number}",
@@ -347,7 +354,7 @@ operation = st.tuples(
 
 
 @pytest.mark.filterwarnings(*LOCAL_MODE_WARNINGS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(operation, max_size=10))
 def test_all_stores_give_the_same_answers_after_the_same_writes(tmp_path: Path, operations: list[tuple[str, models.Note, list[str]]]) -> None:
     stores = [in_memory(tmp_path), edge(tmp_path / uuid.uuid4().hex), qdrant_local(tmp_path)]

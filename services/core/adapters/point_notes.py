@@ -85,9 +85,10 @@ class PointNotes:
 
     def delete(self, scope: models.Scope, ids: Sequence[str]) -> int:
         where = ports.NoteWhere(ids=tuple(points.valid_ids(ids)))
-        count = self.count(scope, where) if where.ids else 0
-        if count:
-            self._points.delete(Only(note_payload.clauses(scope, where)))
+        if not where.ids:
+            return 0
+        count = self.count(scope, where)
+        self._points.delete(Only(note_payload.clauses(scope, where)))  # also the passages that a broken-off write left without a note
         return count
 
     def ping(self) -> None:
