@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -121,11 +122,21 @@ def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
     return ready
 
 
+def _listens(path: Path) -> bool:
+    """Asked before an HTTP client is: httpcore2 leaves the socket of a refused connection open."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
 def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
     from services.embedded import vectors
 
     def ready() -> bool:
-        if not settings.llama_socket.is_socket():
+        if not _listens(settings.llama_socket):
             return False
         with closing(vectors.open_embedder(settings)) as embedder:
             embedder.ping()
@@ -139,7 +150,7 @@ def _extraction_ready(settings: config.Settings) -> Callable[[], bool]:
     from services.core.adapters import chat_model
 
     def ready() -> bool:
-        if not settings.extract_socket.is_socket():
+        if not _listens(settings.extract_socket):
             return False
         with closing(chat_model.ChatModel(settings.extract_socket, model=chat_model.UNNAMED)) as model:
             model.ping()
