@@ -54,13 +54,18 @@ def searched(
 
 def added(
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="The statement to remember.")],
-    category: Annotated[models.Category | None, typer.Option(help="What kind it is; without it, of the project or of the person.")] = None,
-    project: Annotated[str, typer.Option(help="The project that it belongs to; without it, none.")] = "",
+    category: Annotated[models.Category | None, typer.Option(help="What kind it is; without it, what the statement says.")] = None,
+    project: options.Project = None,
+    no_project: options.NoProject = False,
     as_json: options.Json = False,
 ) -> None:
-    """Remember a statement. What is remembered already is not remembered twice."""
+    """Remember a statement. It replaces what it contradicts; what is remembered already is not remembered twice.
+
+    It belongs to the project of the folder that you are in, but holds everywhere if it is about you.
+    """
+    where = options.project_of(project, none=no_project)
     with options.connected() as brb:
-        memory = brb.add(api.Add(text=" ".join(text), category=category, project=project))
+        memory = brb.add(api.Add(text=" ".join(text), category=category, project=where))
     if as_json:
         return output.json(memory)
     _rows([memory])

@@ -1,10 +1,13 @@
 """Options that commands share, and what they begin with."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from services.core import errors
 
 if TYPE_CHECKING:
     from services.cli import client
@@ -12,6 +15,22 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or the first characters of it.")]
 MemoryIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories, or the first characters of each.")]
+Project = Annotated[
+    str | None, typer.Option(help="Of which project (the folder that a client works in); without it, the folder that you are in.", show_default=False)
+]
+NoProject = Annotated[bool, typer.Option("--no-project", help="Of no project.")]
+
+
+def project_of(project: str | None, *, none: bool) -> str:
+    """The project that is meant, named as the proxy knows it: by the working directory that a client states."""
+    if none and project:
+        raise errors.BadInput("give either --project or --no-project")
+    if none or project == "":
+        return ""
+    try:
+        return project or os.getcwd()
+    except FileNotFoundError:
+        raise errors.BadInput("the folder that you are in is gone: give --project or --no-project") from None
 
 
 @contextmanager

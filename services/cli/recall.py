@@ -19,19 +19,21 @@ def recalled(
     query: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="The words of a person.")] = None,
     kind: Annotated[api.Kind, typer.Option(help="What to recall.")] = "all",
     mode: Annotated[api.Mode, typer.Option(help="By meaning, by words, or both.")] = "hybrid",
-    project: Annotated[str, typer.Option(help="As from this project; without it only memories and notes of no project.")] = "",
+    project: options.Project = None,
+    no_project: options.NoProject = False,
     limit: Annotated[int | None, typer.Option(min=1, max=100, help="How many at most, of each kind.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show each signal, and what was dropped and why.")] = False,
     report: Annotated[bool, typer.Option("--report", help="Show what was asked for in vain, and what was shown in vain.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Recall the memories, and the notes, that these words call for, best first."""
+    """Recall the memories, and the notes, that these words call for in the folder that you are in, best first."""
     if report == bool(query):
         raise errors.BadInput("give either words to recall for or --report")
     if not query:
         return _reported(as_json=as_json)
+    where = options.project_of(project, none=no_project)
     with options.connected() as brb:
-        result = brb.recall(api.Ask(query=" ".join(query), kind=kind, mode=mode, limit=limit, project=project, explain=explain))
+        result = brb.recall(api.Ask(query=" ".join(query), kind=kind, mode=mode, limit=limit, project=where, explain=explain))
     if as_json:
         return output.json(result)
     for notice in result.notices:

@@ -26,6 +26,7 @@ class Evidence(msgspec.Struct, frozen=True):
     quote: str
     turn: str
     said_at: datetime
+    session: str = ""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +60,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     valid_from: datetime | None
     valid_to: datetime | None
+    held: str = ""
+    review: models.Review = models.Review.NONE
+    reviewed_by: str = ""
+    reviewed_at: datetime | None = None
+    edited_by: str = ""
 
 
 class Memories(msgspec.Struct, frozen=True):
@@ -181,7 +187,8 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of `POST /memories`. Without a category it is `project_context` in a project, and else `personal_info`."""
+    """Body of `POST /memories`. category: without one, what the text says when it is read, and `project_context` until then.
+    project: where it holds; what is about the person (`preference`, `personal_info`) holds everywhere."""
 
     text: str
     category: models.Category | None = None
@@ -290,10 +297,10 @@ def _readable(memory: models.Memory) -> dict[str, object]:
     fields: dict[str, object] = msgspec.structs.asdict(memory)
     for name in ("created_at", "said_at", "reinforced_at", "accessed_at"):
         fields[name] = time_of(getattr(memory, name))
-    for name in ("valid_from", "valid_to"):
+    for name in ("valid_from", "valid_to", "reviewed_at"):
         at = getattr(memory, name)
         fields[name] = None if at is None else time_of(at)
-    fields["evidence"] = tuple(Evidence(quote=e.quote, turn=e.turn, said_at=time_of(e.said_at)) for e in memory.evidence)
+    fields["evidence"] = tuple(Evidence(e.quote, e.turn, time_of(e.said_at), e.session) for e in memory.evidence)
     return fields
 
 

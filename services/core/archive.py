@@ -71,9 +71,9 @@ def memory_of(given: api.Memory, principal: models.Principal) -> models.Memory:
     if given.mentions < 1:
         raise errors.BadInput(f"its mentions are {given.mentions}: at least 1 is possible")
     fields: dict[str, Any] = msgspec.structs.asdict(given)
-    for name in ("created_at", "said_at", "reinforced_at", "accessed_at", "valid_from", "valid_to"):
+    for name in ("created_at", "said_at", "reinforced_at", "accessed_at", "valid_from", "valid_to", "reviewed_at"):
         fields[name] = None if fields[name] is None else _seconds(fields[name])
-    fields["evidence"] = tuple(models.Evidence(one.quote, one.turn, _seconds(one.said_at)) for one in given.evidence)
+    fields["evidence"] = tuple(models.Evidence(one.quote, one.turn, _seconds(one.said_at), one.session) for one in given.evidence)
     fields |= {"team": principal.team, "owner": principal.user, "visibility": _visible(given.visibility, principal)}
     memory = models.Memory(**fields)
     values = max(map(len, (memory.entities, memory.qualifiers, memory.evidence)))

@@ -55,9 +55,15 @@ class Settings(BaseSettings):
     subagents: bool = False  # whether calls of subagents (Claude Code, Codex) are recalled for; they are never learnt from
     recall_deadline_ms: int = Field(default=400, gt=0)
 
-    auth: Literal["off", "token"] = "off"
+    auth: Literal["off", "token"] = "off"  # token: a team, each call with a token of `brb token create`
+    allowed_hosts: str = ""  # names that BRB is called by beside `host` and loopback, with commas: others are not served (DNS rebinding)
+    rate_per_minute: int = Field(default=1200, ge=0)  # calls of one token; 0: no limit
+    url: str | None = None  # the BRB that commands talk to; unset: the one of these settings
+    key: SecretStr | None = None  # the token that commands use
     secret_key: SecretStr | None = None  # seals job payloads and ledger blocks; made and kept in the data folder when unset
-    promotion: Literal["review", "auto", "off"] = "review"
+    promotion: Literal["review", "auto", "off"] = "review"  # what becomes of facts about a project: proposed to the team, shared, private
+    departed: Literal["keep", "anonymous", "forget"] = "keep"  # what becomes of the shared memories of those who leave
+    mcp_tools: Literal["few", "all"] = "few"
 
     max_body_bytes: int = 33_554_432  # what Anthropic itself takes for a message; larger ones are relayed unread
     ledger_days: int = 30  # longer than people resume a conversation
@@ -101,8 +107,6 @@ class Settings(BaseSettings):
     def _loopback_without_auth(self) -> Self:
         if self.auth == "off" and self.host not in LOOPBACK:
             raise ValueError(f"BRB_AUTH=off listens on loopback only: set BRB_HOST=127.0.0.1 (it is {self.host})")
-        if self.auth == "token":
-            raise ValueError("BRB_AUTH=token is not there yet: set BRB_AUTH=off, which serves one person on loopback")
         return self
 
     @model_validator(mode="after")

@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from services.core import errors, memory_ids, models, ports
-
-_PAGE = 500
+from services.core import errors, memory_ids, models, ports, walking
 
 
 def edited(
@@ -41,11 +39,7 @@ def history(store: ports.MemoryStore, scope: models.Scope, memory_id: str) -> li
 
 def lineage(store: ports.MemoryStore, scope: models.Scope, lineage_id: str) -> Iterable[models.Memory]:
     """Every memory of a lineage that the scope sees, in no order."""
-    where = ports.Where(status=None, lineage=lineage_id)
-    offset = 0
-    while page := store.find(scope, where, limit=_PAGE, offset=offset):
-        yield from page
-        offset += len(page)
+    return walking.memories(store, scope, ports.Where(status=None, lineage=lineage_id))
 
 
 def last_said(memory: models.Memory) -> float:

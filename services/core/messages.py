@@ -40,7 +40,8 @@ class LearnTurn(msgspec.Struct, frozen=True):
     """One answered human turn. Every text is redacted of structured PII and secrets before it gets here.
 
     words: what the person said in this turn; context: what the person said in earlier turns of the conversation, oldest first;
-    answer: the end of the assistant's previous message, used only to resolve references.
+    answer: the end of the assistant's previous message, used only to resolve references. session: the client's own name of the conversation, if any.
+    by_hand: no conversation, but a statement that its person wrote down, and that is a memory already (`memory_add`); category: the one given for it.
     """
 
     turn: str
@@ -50,6 +51,9 @@ class LearnTurn(msgspec.Struct, frozen=True):
     project: str = ""
     context: tuple[str, ...] = ()
     answer: str = ""
+    session: str = ""
+    by_hand: bool = False
+    category: models.Category | None = None
 
 
 class LearnMore(msgspec.Struct, frozen=True):
@@ -61,7 +65,10 @@ class LearnMore(msgspec.Struct, frozen=True):
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
-    """Facts of one turn, ready to be decided on and written. first: how many facts of the turn come in an earlier job."""
+    """Facts of one turn, ready to be decided on and written. first: how many facts of the turn come in an earlier job.
+
+    by_hand: the only fact is a memory already, as its person wrote it down; none, if it may not be kept.
+    """
 
     turn: str
     principal: models.Principal
@@ -69,6 +76,8 @@ class StoreFacts(msgspec.Struct, frozen=True):
     facts: tuple[models.Fact, ...]
     project: str = ""
     first: int = 0
+    session: str = ""
+    by_hand: bool = False
 
 
 class Touch(msgspec.Struct, frozen=True):

@@ -32,13 +32,30 @@ PERSONAL_CATEGORIES = frozenset({Category.PREFERENCE, Category.PERSONAL_INFO})
 
 
 class Visibility(StrEnum):
+    """Who sees it: its owner; its owner and whoever decides for the team whether all shall have it; all of the team."""
+
     PRIVATE = "private"
+    PROPOSED = "proposed"
     TEAM = "team"
 
 
 class Status(StrEnum):
+    """Only what is current is recalled. pending: imported, its owner has not said yes; quarantined: reads like an instruction to whoever is told of
+    it, and nobody has said that it is none."""
+
     CURRENT = "current"
     SUPERSEDED = "superseded"
+    PENDING = "pending"
+    QUARANTINED = "quarantined"
+
+
+class Review(StrEnum):
+    """What was decided last about a memory that waited for somebody's decision. kept: its owner keeps it to himself."""
+
+    NONE = ""
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    KEPT = "kept"
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -57,16 +74,23 @@ class Scope(msgspec.Struct, frozen=True):
     """What a caller may see: own memories and those approved for the team, in the given projects.
 
     `projects=None` means every project of the caller (managing one's memories); a set means memories bound to one of these
-    projects or to none (recall). The empty set is the scope of a caller whose project is unknown.
+    projects or to none (recall). The empty set is the scope of a caller whose project is unknown. curates: what others
+    propose is seen, too.
     """
 
     team: str
     user: str
     projects: frozenset[str] | None = frozenset()
+    curates: bool = False
+
+    @property
+    def shared(self) -> tuple[Visibility, ...]:
+        """What is seen of others."""
+        return (Visibility.TEAM, Visibility.PROPOSED) if self.curates else (Visibility.TEAM,)
 
     def sees(self, one: "Memory | Note | Passage") -> bool:
         """The reference meaning of a scope; each store filters by the same rule in the database."""
-        mine = one.owner == self.user or one.visibility is Visibility.TEAM
+        mine = one.owner == self.user or one.visibility in self.shared
         here = self.projects is None or one.project == "" or one.project in self.projects
         return one.team == self.team and mine and here
 
@@ -103,17 +127,20 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """The person's own (redacted) words behind a memory, the turn they were said in, and when."""
+    """The person's own (redacted) words behind a memory, the turn they were said in, when, and in which of the client's sessions ("": unknown)."""
 
     quote: str
     turn: str
     said_at: float
+    session: str = ""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """A stored statement. `lineage` is the id of the first memory of its history: superseded and edited versions share it.
 
     valid_to: when it ceased to hold, or will cease to (as stated). A memory past that time is not recalled, whatever its status.
+    held: why it is quarantined. review, reviewed_by, reviewed_at: the last decision about it, whose, and when. edited_by: who worded it last, if that
+    was not its owner.
     """
 
     id: MemoryId
@@ -144,6 +171,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     when: str = ""
     valid_from: float | None = None
     valid_to: float | None = None
+    held: str = ""
+    review: Review = Review.NONE
+    reviewed_by: str = ""
+    reviewed_at: float | None = None
+    edited_by: str = ""
 
 
 class Hit(msgspec.Struct, frozen=True):

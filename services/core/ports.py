@@ -1,6 +1,7 @@
 """The few outside things that have more than one implementation. All are synchronous; all raise `errors.Unavailable` when the thing is away."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -241,6 +242,154 @@ class UseLog(Protocol):
         """Drop all; how many."""
 
 
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a token; the token itself is known to its bearer alone. id: public, part of the token. Times: epoch seconds, None for never.
+
+    used_at: the last call with it, to the minute.
+    """
+
+    id: str
+    team: str
+    user: str
+    role: models.Role
+    label: str = ""
+    created_by: str = ""
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+    used_at: float | None = None
+
+    @property
+    def principal(self) -> models.Principal:
+        return models.Principal(self.team, self.user, self.role)
+
+    def valid(self, now: float) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+class StoredToken(NamedTuple):
+    """digest: SHA-256 of the whole token. It has 256 random bits: a slow hash would add nothing but time."""
+
+    token: Token
+    digest: bytes
+
+
+@runtime_checkable
+class TokenBook(Protocol):
+    """The tokens of all teams. Whoever asks checks for himself what he may see."""
+
+    def add(self, token: Token, digest: bytes) -> None: ...
+
+    def find(self, token_id: str) -> StoredToken | None: ...
+
+    def all(self) -> list[StoredToken]:
+        """Oldest first."""
+
+    def revoke(self, token_id: str, at: float) -> bool:
+        """Whether there was a valid one. A revoked token stays known, and stays revoked."""
+
+    def used(self, token_id: str, at: float) -> None: ...
+
+    def ping(self) -> None: ...
+
+
+class Act(StrEnum):
+    """What the audit log tells of: a closed set."""
+
+    READ = "read"
+    SEARCHED = "searched"
+    ADDED = "added"
+    EDITED = "edited"
+    FORGOT = "forgot"
+    DECIDED = "decided"
+    UNDID = "undid"
+    EXPORTED = "exported"
+    IMPORTED = "imported"
+    MADE_TOKEN = "made_token"  # noqa: S105 - a name
+    REVOKED_TOKEN = "revoked_token"  # noqa: S105
+    REMOVED_MEMBER = "removed_member"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Who did what to which memories, notes or tokens. Never a text of one. id: "" until it is written. count: how many, if `ids` are but the first.
+    detail: of a closed set for each act ("approve", "private > team"). before: what a decision changed, by memory: its visibility and status."""
+
+    id: str = ""
+    at: float
+    team: str
+    user: str
+    act: Act
+    ids: tuple[str, ...] = ()
+    count: int = 0
+    detail: str = ""
+    before: Mapping[str, tuple[str, str]] = {}
+
+
+@runtime_checkable
+class AuditLog(Protocol):
+    """Who changed or read what, of each team. It can only be added to."""
+
+    def add(self, event: Event) -> str:
+        """Its id."""
+
+    def read(self, team: str, *, limit: int = 100, before: str = "") -> list[Event]:
+        """Newest first; `before`: those older than the event of that id."""
+
+    def find(self, team: str, event_id: str) -> Event | None: ...
+
+    def ping(self) -> None: ...
+
+
+class Considered(msgspec.Struct, frozen=True):
+    """A memory that a turn's recall looked at. reason: why it was not told; "" if it was."""
+
+    id: str
+    score: float
+    similarity: float
+    cosine: float | None = None
+    reason: str = ""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn was told, and why. words: the redacted question; asked: what was looked up, where it differs. outcome: as in the metric
+    `brb_recall_outcome_total`. block: the exact text that was inserted, "" for none. took_ms: of the recall."""
+
+    turn: str
+    at: float
+    project: str = ""
+    session: str = ""
+    words: str = ""
+    asked: str = ""
+    outcome: str
+    block: str = ""
+    tokens: int = 0
+    took_ms: float = 0.0
+    considered: tuple[Considered, ...] = ()
+
+
+@runtime_checkable
+class TurnLog(Protocol):
+    """What each turn was told, kept for its principal alone, as long as the ledger keeps its block."""
+
+    def add(self, principal: models.Principal, told: Told) -> None: ...
+
+    def find(self, principal: models.Principal, turn: str) -> Told | None: ...
+
+    def latest(self, principal: models.Principal, *, limit: int = 100) -> list[Told]:
+        """Newest first."""
+
+    def showing(self, principal: models.Principal, memory_id: str, *, limit: int = 100) -> list[Told]:
+        """Turns of the principal that were told of the memory, newest first."""
+
+    def forget(self, team: str, memory_ids: Sequence[str]) -> int:
+        """Drop every record of anybody of the team that speaks of one of these memories; how many."""
+
+    def clear(self, principal: models.Principal) -> int:
+        """Drop all; how many."""
+
+    def ping(self) -> None: ...
+
+
 class Dead(msgspec.Struct, frozen=True):
     """A job that failed for good. `error` is a type name and a message without the person's words."""
 
@@ -285,6 +434,9 @@ class JobBook(Protocol):
         """Jobs that are due and that nobody holds; each again after the time of a lease, doubled as long as nobody takes it."""
 
     def dead(self, limit: int = 100) -> list[Dead]: ...
+
+    def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
+        """Erase the jobs (pending, held and dead) that concern what is forgotten; how many. Whoever holds one then finds its claim lost."""
 
     def revive(self, job_id: str) -> messages.Task | None:
         """Make a dead letter pending again; its task, or None if there is none of that id."""

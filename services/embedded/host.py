@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from services.core import config, errors, seal, telemetry
 from services.core.adapters import celery_queue, chat_model, heartbeat, redis_client, redis_jobs, redis_ledger, redis_use_log, spool
+from services.core.adapters.in_memory_audit import InMemoryAuditLog
+from services.core.adapters.in_memory_tokens import InMemoryTokenBook
+from services.core.adapters.in_memory_turn_log import InMemoryTurnLog
 from services.core.recall import cache, rewriting
 from services.embedded import vectors
 from services.indexer.app import Consumer, create_indexer
@@ -51,6 +54,9 @@ def serve(settings: config.Settings) -> None:
         owner_lock=owner_lock,
         answers=cache.Cache(redis_client.write_clock(quick, breaker), time.time),
         uses=redis_use_log.RedisUseLog(quick, sealed, lifetime_seconds=_USES_DAYS * _DAY_SECONDS, breaker=breaker),
+        tokens=InMemoryTokenBook(),
+        audit=InMemoryAuditLog(),
+        turns=InMemoryTurnLog(),
         clock=time.time,
         ask=_asking(chat) if chat and not settings.no_rewrite else None,
     )

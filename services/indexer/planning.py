@@ -4,7 +4,7 @@ The plan starts from the memories as they were before the turn, even when a part
 plan however often it is carried out, and each step of it can be repeated.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from operator import mul
 
 import msgspec
@@ -25,7 +25,8 @@ class Known(msgspec.Struct, frozen=True):
 
 class Plan(msgspec.Struct, frozen=True):
     """created: new memories, the retired ones among them. former: memories that were superseded, as they shall be: current again, or with more
-    words. changed: memories that were current, as they shall be. merged: lineages that go on in another.
+    words. changed: memories that were current, as they shall be. merged: lineages that go on in another. given_up: what its person wrote by hand and
+    another memory says, as history of that one.
 
     decisions: one for each fact, in order.
     """
@@ -34,6 +35,7 @@ class Plan(msgspec.Struct, frozen=True):
     former: tuple[models.Memory, ...]
     changed: tuple[models.Memory, ...]
     merged: tuple[tuple[str, str], ...]
+    given_up: models.Memory | None
     decisions: tuple[dedup.Decision, ...]
 
 
@@ -44,16 +46,33 @@ def before(memory: models.Memory, turn_ids: Container[str]) -> models.Memory:
     return replace(memory, status=models.Status.CURRENT, superseded_by="", valid_to=None)
 
 
-def plan(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], known: Sequence[Known], *, threshold: float, now: float) -> Plan:
-    """vectors: the embedding of each fact's text. known: what the turn's facts may be about, as it was `before` the turn, without the turn's own."""
+def plan(
+    payload: messages.StoreFacts,
+    vectors: Sequence[Sequence[float]],
+    known: Sequence[Known],
+    *,
+    threshold: float,
+    now: float,
+    given: models.Memory | None = None,
+) -> Plan:
+    """vectors: the embedding of each fact's text. known: what the turn's facts may be about, as it was `before` the turn, without the turn's own.
+    given: the memory that the only fact is already, as its person wrote it by hand."""
     try:
-        return _drafted(payload, vectors, known, threshold=threshold, now=now)
+        return _drafted(payload, vectors, known, given, threshold=threshold, now=now)
     finally:
         likeness.forget()
 
 
-def _drafted(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], known: Sequence[Known], *, threshold: float, now: float) -> Plan:
-    draft = _Draft(payload, known, now)
+def _drafted(
+    payload: messages.StoreFacts,
+    vectors: Sequence[Sequence[float]],
+    known: Sequence[Known],
+    given: models.Memory | None,
+    *,
+    threshold: float,
+    now: float,
+) -> Plan:
+    draft = _Draft(payload, known, given, now)
     for index, (fact, vector) in enumerate(zip(payload.facts, vectors, strict=True)):
         project = "" if fact.category in models.PERSONAL_CATEGORIES else payload.project
         current, former = draft.candidates(vector)
@@ -65,8 +84,9 @@ def _drafted(payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], k
 class _Draft:
     """The memories as the facts so far have made them."""
 
-    def __init__(self, payload: messages.StoreFacts, known: Sequence[Known], now: float) -> None:
+    def __init__(self, payload: messages.StoreFacts, known: Sequence[Known], given: models.Memory | None, now: float) -> None:
         self._payload = payload
+        self._given = given
         self._now = now
         self._before: dict[str, models.Memory] = {each.memory.id: each.memory for each in known}
         self._after: dict[str, models.Memory] = dict(self._before)
@@ -109,17 +129,43 @@ class _Draft:
                 pass
 
     def plan(self) -> Plan:
+        given_up = self._given_up()
         changed = [memory for each, memory in self._after.items() if each in self._before and memory != self._before[each]]
         return Plan(
             created=tuple(memory for each, memory in self._after.items() if each not in self._before),
             former=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.SUPERSEDED),
             changed=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.CURRENT),
-            merged=tuple(self._merged),
+            merged=(*self._merged, *self._moved_on(given_up)),
+            given_up=given_up,
             decisions=tuple(self._decisions),
         )
 
+    def _given_up(self) -> models.Memory | None:
+        """What was written by hand, if it did not become a memory of its own."""
+        match self._decisions:
+            case (
+                [dedup.Reinforce(by)]
+                | [dedup.Insert(_, models.Memory() as by)]
+                | [dedup.Supersede(_, _, models.Memory() as by)]
+                | [dedup.Stale(by, _, models.Memory())]
+            ):
+                if self._given is None:
+                    return None
+                fact = self._payload.facts[0]
+                made = _handed_over(self._given, remembered(fact, self._payload, 0, project=self._given.project, now=self._now))
+                return replace(_retired(made, by.id, self._payload.said_at), lineage=self._after[by.id].lineage)
+        return None
+
+    def _moved_on(self, given_up: models.Memory | None) -> Iterator[tuple[str, str]]:
+        """A memory that was written by hand may have been edited before this: that history goes along."""
+        own = memory_ids.of_fact(self._payload.principal, self._payload.turn, 0)
+        last = given_up or self._after.get(own)
+        if self._payload.by_hand and last is not None and last.lineage != own:
+            yield own, last.lineage
+
     def _create(self, index: int, fact: models.Fact, project: str, vector: Sequence[float], words: Sequence[models.Evidence] = ()) -> models.Memory:
         memory = remembered(fact, self._payload, index, project=project, now=self._now)
+        memory = _handed_over(self._given, memory) if self._given else memory
         memory = replace(memory, evidence=_kept((*words, *memory.evidence)))
         self._after[memory.id] = memory
         self._vectors[memory.id] = vector
@@ -177,6 +223,22 @@ def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, p
     )
 
 
+def _handed_over(given: models.Memory, memory: models.Memory) -> models.Memory:
+    """The memory that a fact becomes in the place of what was written by hand, with what has become of that since."""
+    return replace(
+        memory,
+        category=given.category if given.supersedes else memory.category,  # its person has changed it
+        visibility=given.visibility,
+        mentions=given.mentions,
+        evidence=(*memory.evidence, *given.evidence[1:]),
+        supersedes=given.supersedes,
+        created_at=given.created_at,
+        said_at=max(given.said_at, memory.said_at),
+        reinforced_at=max(given.reinforced_at, memory.reinforced_at),
+        accessed_at=max(given.accessed_at, memory.accessed_at),
+    )
+
+
 def reinforced(memory: models.Memory, payload: messages.StoreFacts, index: int) -> models.Memory:
     """The memory, said once more. A turn counts once."""
     if any(evidence.turn == payload.turn for evidence in memory.evidence):
@@ -207,7 +269,7 @@ def _kept(evidence: Sequence[models.Evidence]) -> tuple[models.Evidence, ...]:
 
 
 def _evidence(payload: messages.StoreFacts, index: int) -> models.Evidence:
-    return models.Evidence(quote=payload.facts[index].quote, turn=payload.turn, said_at=payload.said_at)
+    return models.Evidence(quote=payload.facts[index].quote, turn=payload.turn, said_at=payload.said_at, session=payload.session)
 
 
 def _retired(memory: models.Memory, by: str, at: float) -> models.Memory:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from services.core import memory_edit, memory_ids, messages, models, ports, telemetry
+from services.core import memory_add, memory_edit, memory_ids, messages, models, ports, telemetry
 from services.indexer import dedup, kinds, planning, slots
 
 _NEIGHBOURS = 50
@@ -49,18 +49,36 @@ class Writer:
 
     def store_facts(self, payload: messages.StoreFacts) -> Written:
         """Remember the facts of one turn. The same payload again, after a crash at any point or after success, changes nothing more."""
+        given = self._given(payload)
+        if payload.by_hand and given is None:
+            return Written()
         if not payload.facts:
+            if given is not None:
+                self._store.delete(_managed(payload.principal), [given.id])
             return Written()
         vectors = self._embedder.embed([fact.text for fact in payload.facts], "document")
         known = self._known(payload, vectors)
-        plan = planning.plan(payload, vectors, known, threshold=self._threshold, now=self._clock())
-        self._create(payload, plan, vectors)
+        unread = given if given and memory_add.unread(given) else None
+        plan = planning.plan(payload, vectors, known, threshold=self._threshold, now=self._clock(), given=unread)
+        self._create(payload, plan, vectors, unread)
         self._change(payload, plan)
+        if plan.given_up:  # last of all: what says it must be there
+            self._store.put([ports.Embedded(plan.given_up, vectors[0])])
         return _counted(plan.decisions)
 
     def touch(self, payload: messages.Touch) -> None:
         """Note that the memories were shown in a conversation."""
         self._store.touch(_managed(payload.principal), payload.ids, payload.at)
+
+    def _given(self, payload: messages.StoreFacts) -> models.Memory | None:
+        """What its person wrote by hand: as it was written, or as an unfinished run of the turn has left it. None if it was erased, reworded or
+        replaced since: then there is nothing left to decide about."""
+        if not payload.by_hand:
+            return None
+        memory = self._store.get(_managed(payload.principal), memory_ids.of_fact(payload.principal, payload.turn, 0))
+        if memory is None or memory_add.unread(memory) or any(evidence.turn == payload.turn for evidence in memory.evidence):
+            return memory
+        return None
 
     def _known(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]]) -> list[planning.Known]:
         """What the facts may be about, as it was before this turn, each once."""
@@ -96,10 +114,10 @@ class Writer:
             hits = self._store.nearest(scope, vector, limit=self._store.count(scope, where), where=where, exact=True)
             yield from _hits(hit for hit in hits if hit.memory.superseded_by in turn_ids)
 
-    def _create(self, payload: messages.StoreFacts, plan: planning.Plan, vectors: Sequence[Sequence[float]]) -> None:
-        """Those that are not there yet: one that is may have been changed by a later turn."""
+    def _create(self, payload: messages.StoreFacts, plan: planning.Plan, vectors: Sequence[Sequence[float]], unread: models.Memory | None) -> None:
+        """Those that are not there yet: one that is may have been changed by a later turn. What was read takes the place of the unread one."""
         scope = _managed(payload.principal)
-        missing = [memory for memory in plan.created if self._store.get(scope, memory.id) is None]
+        missing = [memory for memory in plan.created if (unread and memory.id == unread.id) or self._store.get(scope, memory.id) is None]
         if not missing:
             return
         vector_of = {fact.text: vector for fact, vector in zip(payload.facts, vectors, strict=True)}
@@ -111,7 +129,7 @@ class Writer:
     def _change(self, payload: messages.StoreFacts, plan: planning.Plan) -> None:
         """What becomes current before what it retires, and the history of a merged lineage first: until it has moved, the memory that it
         belongs to still says where to find it."""
-        planned = {memory.id for memory in (*plan.created, *plan.former, *plan.changed)}
+        planned = {memory.id for memory in (*plan.created, *plan.former, *plan.changed, *filter(None, [plan.given_up]))}
         moved = [memory for memory in self._moved(payload, plan.merged) if memory.id not in planned]
         scope = _managed(payload.principal)
         changed = [memory for memory in plan.changed if (now := self._store.get(scope, memory.id)) and now.status is models.Status.CURRENT]

@@ -37,6 +37,7 @@ def learn_turn(call: calls.Call, answer: calls.Answer, redact: Redact) -> messag
             project=call.project,
             context=tuple(text[:MAX_CONTEXT_CHARS] for text in context),
             answer=said[-MAX_ANSWER_CHARS:],
+            session=call.session,
         ),
     )
 

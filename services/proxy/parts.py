@@ -25,5 +25,8 @@ class Parts:
     owner_lock: Callable[[models.Principal], AbstractContextManager[object]]
     answers: cache.Cache[answers.Answer]
     uses: ports.UseLog
+    tokens: ports.TokenBook
+    audit: ports.AuditLog
+    turns: ports.TurnLog
     clock: Callable[[], float]
     ask: rewriting.Ask | None = None

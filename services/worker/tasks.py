@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from services.core import messages, models, ports, redaction, telemetry
+from msgspec.structs import replace
+
+from services.core import memory_add, messages, models, ports, redaction, telemetry
 
 _SECOND = "llm"  # the part of a turn's facts that the language model adds
 
@@ -18,18 +20,14 @@ def learn_turn(
     """The job that stores what was learnt from the turn, if there was anything to learn; with `more`, also the job that has a language model read it.
 
     The words are redacted of structured PII and secrets before they are queued; they are redacted again here, with the worker's rules.
-    policy: no fact is stored that holds what it drops.
+    policy: no fact is stored that holds what it drops. A statement written down by hand is one fact, whatever is read out of it, and no model's.
     """
-    clean = messages.LearnTurn(
-        turn=turn.turn,
-        principal=turn.principal,
-        said_at=turn.said_at,
-        words=redact(turn.words),
-        project=turn.project,
-        context=tuple(redact(words) for words in turn.context),
-        answer=redact(turn.answer),
-    )
-    facts = _allowed(extractor.extract(clean), policy)
+    clean = replace(turn, words=redact(turn.words), context=tuple(redact(words) for words in turn.context), answer=redact(turn.answer))
+    facts = extractor.extract(clean)
+    if turn.by_hand:
+        stated = memory_add.stated(clean.words, facts, turn.category)
+        return [messages.Job.of(messages.Task.STORE_FACTS, _store(clean, _allowed((stated,), policy)))]
+    facts = _allowed(facts, policy)
     _count(facts)
     jobs = [messages.Job.of(messages.Task.STORE_FACTS, _store(clean, facts))] if facts else []
     if more:
@@ -62,4 +60,13 @@ def _count(facts: Sequence[models.Fact]) -> None:
 
 
 def _store(turn: messages.LearnTurn, facts: tuple[models.Fact, ...], *, first: int = 0) -> messages.StoreFacts:
-    return messages.StoreFacts(turn=turn.turn, principal=turn.principal, said_at=turn.said_at, facts=facts, project=turn.project, first=first)
+    return messages.StoreFacts(
+        turn=turn.turn,
+        principal=turn.principal,
+        said_at=turn.said_at,
+        facts=facts,
+        project=turn.project,
+        first=first,
+        session=turn.session,
+        by_hand=turn.by_hand,
+    )

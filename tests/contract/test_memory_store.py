@@ -25,6 +25,7 @@ from tests.support.embedding import HashingEmbedder
 EMBEDDER = HashingEmbedder(32)
 ME = models.Scope("acme", "leo", frozenset({"shop"}))
 EVERYWHERE = models.Scope("acme", "leo", None)
+CURATOR = models.Scope("acme", "leo", None, curates=True)
 NOWHERE = models.Scope("acme", "leo", frozenset())
 LOCAL_MODE_WARNINGS = ("ignore:Payload indexes have no effect", "ignore:Local mode performs exact", "ignore:coroutine")
 
@@ -184,6 +185,10 @@ SCOPES = [
     ("a colleague's", {"owner": "ana"}, EVERYWHERE, False),
     ("a colleague's for the team", {"owner": "ana", "visibility": models.Visibility.TEAM}, ME, True),
     ("a colleague's for the team, another project", {"owner": "ana", "visibility": models.Visibility.TEAM, "project": "blog"}, ME, False),
+    ("a colleague's proposal", {"owner": "ana", "visibility": models.Visibility.PROPOSED}, EVERYWHERE, False),
+    ("a colleague's proposal, for a curator", {"owner": "ana", "visibility": models.Visibility.PROPOSED}, CURATOR, True),
+    ("a colleague's own, for a curator", {"owner": "ana"}, CURATOR, False),
+    ("another team's proposal, for a curator", {"team": "evil", "visibility": models.Visibility.PROPOSED}, CURATOR, False),
     ("another team's user of my name", {"team": "evil"}, EVERYWHERE, False),
     ("another team's for its team", {"team": "evil", "visibility": models.Visibility.TEAM}, EVERYWHERE, False),
 ]
@@ -331,7 +336,7 @@ def test_deleting_counts_what_was_there_and_leaves_the_rest(store: ports.MemoryS
     assert store.delete(EVERYWHERE, [one.id]) == 0
     assert store.delete(EVERYWHERE, []) == 0
     assert texts(store.find(EVERYWHERE)) == ["two"]
-    assert store.total() == {models.Status.CURRENT: 2, models.Status.SUPERSEDED: 0}
+    assert store.total() == dict.fromkeys(models.Status, 0) | {models.Status.CURRENT: 2}
 
 
 @pytest.mark.parametrize("bad", ["", "x", "12345678", "../etc", "0" * 5000])
@@ -342,7 +347,7 @@ def test_what_is_no_id_is_not_found(store: ports.MemoryStore, bad: str) -> None:
 
 def test_the_total_counts_each_status_over_all_scopes(store: ports.MemoryStore) -> None:
     put(store, memory("a"), memory("b", owner="ana"), memory("c", team="evil", status=models.Status.SUPERSEDED))
-    assert store.total() == {models.Status.CURRENT: 2, models.Status.SUPERSEDED: 1}
+    assert store.total() == dict.fromkeys(models.Status, 0) | {models.Status.CURRENT: 2, models.Status.SUPERSEDED: 1}
 
 
 def test_a_vector_of_another_dimension_is_refused_with_the_cure(store: ports.MemoryStore) -> None:

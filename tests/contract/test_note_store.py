@@ -19,6 +19,7 @@ from tests.support.embedding import HashingEmbedder
 EMBEDDER = HashingEmbedder(32)
 ME = models.Scope("acme", "leo", frozenset({"shop"}))
 EVERYWHERE = models.Scope("acme", "leo", None)
+CURATOR = models.Scope("acme", "leo", None, curates=True)
 NOWHERE = models.Scope("acme", "leo", frozenset())
 LOCAL_MODE_WARNINGS = ("ignore:Payload indexes have no effect", "ignore:Local mode performs exact", "ignore:coroutine")
 
@@ -150,6 +151,8 @@ SCOPES = [
     ("mine of a project, none known", {"project": "shop"}, NOWHERE, False),
     ("a colleague's", {"owner": "ana"}, EVERYWHERE, False),
     ("a colleague's for the team", {"owner": "ana", "visibility": models.Visibility.TEAM}, ME, True),
+    ("a colleague's proposal", {"owner": "ana", "visibility": models.Visibility.PROPOSED}, EVERYWHERE, False),
+    ("a colleague's proposal, for a curator", {"owner": "ana", "visibility": models.Visibility.PROPOSED}, CURATOR, True),
     ("another team's for its team", {"team": "evil", "visibility": models.Visibility.TEAM}, EVERYWHERE, False),
 ]
 

@@ -4,11 +4,14 @@ import uuid
 from pathlib import Path
 
 from services.core import config, messages, models, ports
+from services.core.adapters.in_memory_audit import InMemoryAuditLog
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
 from services.core.adapters.in_memory_owner_locks import InMemoryOwnerLocks
 from services.core.adapters.in_memory_store import InMemoryStore
+from services.core.adapters.in_memory_tokens import InMemoryTokenBook
+from services.core.adapters.in_memory_turn_log import InMemoryTurnLog
 from services.core.adapters.in_memory_use_log import InMemoryUseLog
 from services.core.recall import cache
 from services.proxy.parts import Parts
@@ -33,6 +36,9 @@ def parts(folder: Path, *, port: int = 3000) -> Parts:
         owner_lock=owners.lock,
         answers=cache.Cache(owners.writes, lambda: NOW),
         uses=InMemoryUseLog(),
+        tokens=InMemoryTokenBook(),
+        audit=InMemoryAuditLog(),
+        turns=InMemoryTurnLog(),
         clock=lambda: NOW,
     )
 

@@ -101,6 +101,14 @@ class InMemoryJobBook:
             dead = sorted((r for r in self._records.values() if r.died is not None), key=lambda r: -(r.died or 0))
             return [ports.Dead(r.job.id, r.job.task, r.attempts, r.error, r.died or 0.0) for r in dead[:limit]]
 
+    def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
+        with self._lock:
+            gone = [job_id for job_id, record in self._records.items() if concerns(record.job)]
+            for job_id in gone:
+                del self._records[job_id]
+                self._done.add(job_id)
+            return len(gone)
+
     def revive(self, job_id: str) -> messages.Task | None:
         with self._lock:
             record = self._records.get(job_id)

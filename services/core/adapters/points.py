@@ -101,7 +101,7 @@ def seen_by(scope: models.Scope) -> list[Clause]:
     """`Scope.sees`, for a database."""
     seen: list[Clause] = [
         (AnyOf("team", (scope.team,)),),
-        (AnyOf("owner", (scope.user,)), AnyOf("visibility", (str(models.Visibility.TEAM),))),
+        (AnyOf("owner", (scope.user,)), AnyOf("visibility", tuple(map(str, scope.shared)))),
     ]
     if scope.projects is not None:
         seen.append((AnyOf("project", ("", *sorted(scope.projects))),))

@@ -9,7 +9,7 @@ brb:job:done:{id}       marks a job that was done, so that the same turn is not 
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -163,6 +163,25 @@ return redis.call('HGET', key, 'task')
 """
 )
 
+# ARGV: seconds to remember it as done, then ids. Returns how many there were.
+_FORGET = (
+    _NOW
+    + _RECORD
+    + """
+local gone = 0
+for i = 2, #ARGV do
+  local queue = redis.call('HGET', 'brb:job:' .. ARGV[i], 'queue')
+  if queue then
+    redis.call('SET', 'brb:job:done:' .. ARGV[i], '', 'EX', tonumber(ARGV[1]))
+    drop(ARGV[i], queue)
+    redis.call('ZREM', 'brb:jobs:dead', ARGV[i])
+    gone = gone + 1
+  end
+end
+return gone
+"""
+)
+
 # ARGV: the queues. Returns depth, age in seconds (as text), depth, age, ...
 _DEPTHS = (
     _NOW
@@ -188,6 +207,7 @@ _SCRIPTS = {
     "bury": _BURY,
     "overdue": _OVERDUE,
     "revive": _REVIVE,
+    "forget": _FORGET,
     "depths": _DEPTHS,
 }
 
@@ -246,6 +266,13 @@ class RedisJobBook:
             if task is not None
         ]
 
+    def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
+        with translated():
+            held: list[Any] = [each for queue in messages.Queue for each in self._client.zrange(f"brb:jobs:added:{queue}", 0, -1)]
+            dead: list[Any] = list(self._client.zrange("brb:jobs:dead", 0, -1))
+        gone = [job_id for each in (*held, *dead) if (job := self._job(job_id := each.decode())) is not None and concerns(job)]
+        return int(self._call("forget", self._done, *gone)) if gone else 0
+
     def revive(self, job_id: str) -> messages.Task | None:
         task = self._call("revive", job_id)
         return messages.Task(task.decode()) if task else None
@@ -259,6 +286,16 @@ class RedisJobBook:
     def ping(self) -> None:
         with translated():
             self._client.ping()
+
+    def _job(self, job_id: str) -> messages.Job | None:
+        """None if it is gone, or can't be read: then nobody else can read it either."""
+        with translated():
+            found: list[Any] = list(self._client.hmget(f"brb:job:{job_id}", "task", "payload"))
+        task, payload = found
+        try:
+            return messages.Job(job_id, kind := messages.Task(task.decode()), messages.decode(kind, self._seal.open(payload))) if task else None
+        except (errors.Permanent, ValueError):
+            return None
 
     def _depths(self) -> list[Any]:
         return list(self._call("depths", *messages.Queue))

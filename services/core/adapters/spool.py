@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
@@ -57,6 +57,12 @@ class Spool:
     def remove(self, done: Sequence[messages.Job]) -> None:
         with self._lock:
             self._db.executemany("DELETE FROM jobs WHERE id = ?", [(job.id,) for job in done])
+
+    def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
+        """Erase the jobs that concern what is forgotten; how many."""
+        gone = [job for job in self.peek(len(self)) if concerns(job)]
+        self.remove(gone)
+        return len(gone)
 
     def __len__(self) -> int:
         with self._lock:

@@ -7,7 +7,6 @@ import msgspec
 from services.core import models, ports
 from services.core.models import Entity, EntityKind
 
-_PAGE = 500
 _MOST_TARGETS = 20
 
 
@@ -42,7 +41,4 @@ def _targets(store: ports.NoteStore, scope: models.Scope, entity: Entity) -> tup
 
 
 def _all(store: ports.NoteStore, scope: models.Scope, where: ports.NoteWhere) -> list[models.Note]:
-    found: list[models.Note] = []
-    while page := store.find(scope, where, limit=_PAGE, offset=len(found)):
-        found += page
-    return found
+    return store.find(scope, where, limit=max(1, store.count(scope, where)))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from services.core.models import Category
+from services.core.recall import lexical
 
 ABOUT_ME = frozenset({Category.PERSONAL_INFO, Category.PREFERENCE})
 ABOUT_A_PROJECT = frozenset({Category.PROJECT_CONTEXT, Category.TECHNICAL_CHOICE, Category.DECISION, Category.CONSTRAINT})
@@ -37,15 +38,28 @@ _LONGEST_CHARS = 120
 
 _OWN = re.compile(
     r"\b(?:my|mine|our|ours|we|us)\b|\b(?:am|was|do|did|have|had|should|may|must|can|could|that|which|what|where|whom) i\b|\bfor me to\b|"
+    r"\bi (?:like|prefer|usually|always)\b|"
+    r"\b(?:is|are|was|do|does|did|would|should|may|what|which|who|whom|whose|how|when|where|why)\b[^.?!,;:]*(?<! just)(?<! only) me\b|"
     r"\b(?:this|the) (?:mono)?(?:repo|repository|project|team|company|codebase|product|office)\b",
     re.IGNORECASE,
 )
-_HOW_TO = re.compile(r"\bhow (?:do|can|could|would|should) (?:i|we|you|one)\b", re.IGNORECASE)
+_HOW_TO = r"\bhow (?:do|can|could|would|should) (?:i|we|you|one)\b(?! (?:like|prefer|\w+ me)\b)"
+_GIVE = r"\b(?:bring|excuse|explain to|find|get|give|help|let|make|read|remind|send|show|sing|teach|tell|write) (?:me|us)\b"
+_PIECE_OF_CODE = (
+    "algorithm|array|callback|class|component|dict|dictionary|error|exception|file|function|if/else|implementation|list|loop|makefile|method|object|"
+    "parser|program|query|recursion|regex|script|snippet|string|struct|test|thread|variable|css|html|sql"
+)
+_COMPOUND = rf"(?! (?!(?:{'|'.join(sorted(lexical.STOP_WORDS))})\b)\w*[^\Ws]\b)"  # "our test environment", but "our test fails" and "our test is"
+_AT_HAND = rf"\b(?:my code|(?:my|our) (?:[\w/-]+ ){{0,2}}(?:{_PIECE_OF_CODE}))\b{_COMPOUND}"
+_NOT_OWN = re.compile(rf"{_HOW_TO}|{_GIVE}|{_AT_HAND}", re.IGNORECASE)
 
 
 def own(text: str) -> bool:
-    """Whether it speaks of something that is the person's or the team's own. "How do I" asks for the way of the world."""
-    return _OWN.search(_HOW_TO.sub(" ", text)) is not None
+    """Whether it speaks of something that is the person's or the team's own.
+
+    "How do I" asks for the way of the world, "show me" for an answer, and "my function" for what lies before both: no memory tells of these.
+    """
+    return _OWN.search(_NOT_OWN.sub(" ", text)) is not None
 
 
 class Listing(msgspec.Struct, frozen=True):

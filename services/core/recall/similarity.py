@@ -24,6 +24,10 @@ SUPPORT_WEIGHT = 0.10
 """What a lexical similarity of 1 lifts a cosine by. Sentence embeddings of few words miss a subject that both name (a cosine of 0.27 for "Which
 message broker did we pick and why?" and "We picked NATS as message broker"); so little keeps out whatever has nothing but the word in common."""
 
+UNSUPPORTED = 0.10
+"""What the cosine of a message that speaks of nothing of one's own is worth less where the memory shares no telling word with it: among 2,000
+memories one is as like to almost anything, and nothing but the model says so ("Describe the taste of durian", "Renske can't eat coriander")."""
+
 
 class Likeness(msgspec.Struct, frozen=True):
     """similarity: what the thresholds apply to. lift: how far words alone may carry what is under them. agreement: what BM25 adds to what is over
@@ -38,12 +42,12 @@ class Likeness(msgspec.Struct, frozen=True):
 
 
 def likeness(query: Query, candidate: Candidate) -> Likeness:
-    """The cosine where there is one, else the lexical similarity; at least that of an exact identifier or a thing of the person's own which
-    both name, and of a kind that is asked for."""
+    """The cosine where there is one (less where no word supports it), else the lexical similarity; at least that of an exact identifier or a
+    thing of the person's own which both name, and of a kind that is asked for."""
     stems = lexical.stems(candidate.memory.text)
     shared = query.stems & stems
     words = max(lexical.similarity(part.stems, stems) for part in query.parts)
-    measured = words if candidate.cosine is None else candidate.cosine
+    measured = words if candidate.cosine is None else candidate.cosine - (UNSUPPORTED if query.impersonal and not _tells(shared) else 0.0)
     hard, soft = _shared(query.identifiers, candidate.memory.text)
     own = query.own & lexical.own(candidate.memory.text) if query.own else query.own
     by_name = HARD_IDENTIFIER if hard else SOFT_IDENTIFIER if (soft or own) and measured >= SUPPORT else 0.0
@@ -58,7 +62,11 @@ def likeness(query: Query, candidate: Candidate) -> Likeness:
 
 
 def _lift(words: float, shared: frozenset[str]) -> float:
-    return SUPPORT_WEIGHT * words if words >= SUPPORTING and any(map(lexical.is_telling, shared)) else 0.0
+    return SUPPORT_WEIGHT * words if words >= SUPPORTING and _tells(shared) else 0.0
+
+
+def _tells(shared: frozenset[str]) -> bool:
+    return any(map(lexical.is_telling, shared))
 
 
 def _by_kind(candidate: Candidate) -> float:

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Literal
 
 from services.core import config, models, ports, telemetry
+from services.core.adapters.in_memory_audit import InMemoryAuditLog
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
 from services.core.adapters.in_memory_owner_locks import InMemoryOwnerLocks
 from services.core.adapters.in_memory_store import InMemoryStore
+from services.core.adapters.in_memory_tokens import InMemoryTokenBook
+from services.core.adapters.in_memory_turn_log import InMemoryTurnLog
 from services.core.adapters.in_memory_use_log import InMemoryUseLog
 from services.core.recall import cache
 from services.embedded.bench import processes
@@ -76,6 +79,9 @@ def parts(settings: config.Settings) -> Parts:
         owner_lock=owners.lock,
         answers=cache.Cache(owners.writes, time.time),
         uses=InMemoryUseLog(),
+        tokens=InMemoryTokenBook(),
+        audit=InMemoryAuditLog(),
+        turns=InMemoryTurnLog(),
         clock=time.time,
     )
 

@@ -77,13 +77,20 @@ def relationships(parts: given.Parts, principal: given.Principal, note_id: FromP
 
 
 @get("/{note_id:str}/backlinks", sync_to_thread=True)
-def backlinks(parts: given.Parts, principal: given.Principal, note_id: FromPath[str]) -> note_api.Notes:
-    """The other notes with a wikilink to this one, by its title or file name, the last changed first."""
+def backlinks(
+    parts: given.Parts,
+    principal: given.Principal,
+    note_id: FromPath[str],
+    limit: FromQuery[int] = api.DEFAULT_PAGE,
+    offset: FromQuery[int] = 0,
+) -> note_api.Notes:
+    """The other notes with a wikilink to this one, by its title or file name, the last changed first. `limit` is held between 1 and 1000."""
+    limit, offset = _held(limit, offset)
     note = notes.found(parts, principal, note_id)
     scope = notes.managed(principal)
     linked = {one.id: one for name in note.names for one in graph.backlinks(parts.notes, scope, name) if one.id != note.id}
     listed = sorted(linked.values(), key=lambda one: (-one.updated_at, one.id))
-    return note_api.Notes(tuple(map(note_api.listed_of, listed)), len(listed), len(listed), 0)
+    return note_api.Notes(tuple(map(note_api.listed_of, listed[offset : offset + limit])), len(listed), limit, offset)
 
 
 @get("/{note_id:str}/similar", sync_to_thread=True)
@@ -105,10 +112,14 @@ def similar(
 
 
 def _page(store: ports.NoteStore, principal: models.Principal, entity: Entity, limit: int, offset: int) -> note_api.Notes:
-    limit, offset = min(max(1, limit), api.LARGEST_PAGE), min(max(0, offset), api.LAST_OFFSET)
+    limit, offset = _held(limit, offset)
     scope, where = notes.managed(principal), ports.NoteWhere(entity=entity)
     found = store.find(scope, where, limit=limit, offset=offset)
     return note_api.Notes(tuple(map(note_api.listed_of, found)), store.count(scope, where), limit, offset)
+
+
+def _held(limit: int, offset: int) -> tuple[int, int]:
+    return min(max(1, limit), api.LARGEST_PAGE), min(max(0, offset), api.LAST_OFFSET)
 
 
 def _unmarked(kind: EntityKind, value: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
-from services.core import api, engine_api, errors, memory_add, memory_edit, models, ports
+from services.core import api, engine_api, errors, memory_add, memory_edit, messages, models, ports
 from services.proxy import redacting, uses
 from services.proxy.parts import Parts
 from services.proxy.routes import failures, given
@@ -81,9 +81,12 @@ def counted(
 
 @post(sync_to_thread=True)
 def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add]) -> Response[api.Memory]:
-    """Remember a statement, in the caller's own words: 201. The same again is the memory that says it already: 200."""
+    """Remember a statement, in the caller's own words: 201, and it is recalled at once. Just the same words again are the memory that says them: 200.
+    Shortly after it is decided like a statement in a conversation whether it replaces a memory, says what another one says already, or is new."""
     redact = redacting.Redacting.of(parts.settings).within(principal.team)
     text = redact([_checked_text(data.text, "give the statement to remember")])[0]
+    if parts.settings.redaction_policy.drops(text):
+        raise errors.BadInput("text holds what is not to be kept (BRB_REDACTION): leave that out")
     if len(data.project) > api.LONGEST_NAME:
         raise errors.BadInput(f"project has {len(data.project)} characters: at most {api.LONGEST_NAME} are taken")
     vector = parts.embedder.embed([text], "document")[0]
@@ -92,7 +95,8 @@ def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add
         for hit in near:
             if memory_add.says(hit.memory, text, data.project):
                 return Response(api.memory_of(hit.memory), status_code=200)
-        memory = memory_add.added(principal, text, category=data.category, project=data.project, now=parts.clock())
+        memory, turn = memory_add.added(principal, text, category=data.category, project=data.project, now=parts.clock())
+        parts.enqueue([messages.Job.of(messages.Task.LEARN_TURN, turn)])  # first: of a memory that is not there the job makes nothing
         parts.store.put([ports.Embedded(memory, vector)])
     return Response(api.memory_of(memory), status_code=201)
 

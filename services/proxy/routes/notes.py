@@ -1,6 +1,7 @@
 """Notes: putting, listing, reading and erasing them."""
 
 import uuid
+from collections.abc import Sequence
 
 from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
@@ -73,7 +74,7 @@ def put_many(parts: given.Parts, principal: given.Principal, data: JSONBody[note
     if len(data.notes) > note_api.MOST_PUT:
         raise errors.BadInput(f"{len(data.notes)} notes at once: at most {note_api.MOST_PUT} are taken")
     done = _put(parts, principal, data.notes)
-    return note_api.PutResult(tuple(done), writer(parts).delete(principal, data.gone) if data.gone else 0)
+    return note_api.PutResult(tuple(done), _erase(parts, principal, data.gone) if data.gone else 0)
 
 
 @patch("/{note_id:str}", sync_to_thread=True)
@@ -90,11 +91,11 @@ def annotated(parts: given.Parts, principal: given.Principal, note_id: FromPath[
 
 @delete("/{note_id:str}", status_code=200, sync_to_thread=True)
 def erased(parts: given.Parts, principal: given.Principal, note_id: FromPath[str]) -> note_api.Deleted:
-    """Erase the note with its passages."""
+    """Erase the note with its passages, and the questions on record that found it."""
     note = found(parts, principal, note_id)
     if note.owner != principal.user:
         raise errors.Denied(f"{note.id} is a note of {note.owner}: only its owner erases it")
-    return note_api.Deleted(note.id, writer(parts).delete(principal, [note.id]))
+    return note_api.Deleted(note.id, _erase(parts, principal, [note.id]))
 
 
 def found(parts: Parts, principal: models.Principal, note_id: str) -> models.Note:
@@ -102,6 +103,12 @@ def found(parts: Parts, principal: models.Principal, note_id: str) -> models.Not
     if note is None:
         raise errors.NotFound(f"there is no note {note_id}")
     return note
+
+
+def _erase(parts: Parts, principal: models.Principal, ids: Sequence[str]) -> int:
+    deleted = writer(parts).delete(principal, ids)
+    parts.uses.forget(principal, ids)
+    return deleted
 
 
 def _put(parts: Parts, principal: models.Principal, notes: tuple[note_api.PutNote, ...]) -> list[note_api.Put]:

@@ -47,7 +47,7 @@ def test_the_figures_are_those_of_what_the_caller_sees(client: Client, parts: Pa
 
     stats = client.get("/stats").json()
 
-    assert stats["memories"] == {"current": 2, "superseded": 1}
+    assert stats["memories"] == {"current": 2, "superseded": 1, "pending": 0, "quarantined": 0}
     assert {category: count for category, count in stats["categories"].items() if count} == {"preference": 1, "decision": 1}
     assert (stats["notes"], stats["entities"]) == (1, {"wikilink": 1, "hashtag": 1, "mention": 0, "url": 0})
     assert (stats["embedding_model"], stats["dimension"], stats["answers"]) == ("hashing", 64, 0)

@@ -83,7 +83,7 @@ def test_a_memory_shows_every_field_with_readable_times(client: Client, some: li
     assert shown["text"] == "I prefer dark mode"
     assert shown["said_at"] == "2026-09-21T14:13:10Z"
     assert shown["valid_to"] is None
-    assert shown["evidence"] == [{"quote": "I prefer dark mode", "turn": "turn-1", "said_at": "2026-09-21T14:13:10Z"}]
+    assert shown["evidence"] == [{"quote": "I prefer dark mode", "turn": "turn-1", "said_at": "2026-09-21T14:13:10Z", "session": ""}]
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("GET", "/history"), ("PATCH", ""), ("DELETE", "")])
