@@ -15,6 +15,7 @@ from services.core.adapters.llama_cpp import LlamaCppEmbedder
 from services.core.models import Category
 from services.core.notes.writing import NoteWriter
 from services.core.recall import engine, notes
+from services.indexer.notes import syncing
 from tests.support import in_memory
 
 FIRST_MEMORIES = {
@@ -342,3 +343,52 @@ def test_pages_are_found_in_other_words(embedder: LlamaCppEmbedder) -> None:
 
     assert len(missed) <= 1, missed
     assert found("how do i prevent silent failures from gitignore patterns")[0] == "Gitignore patterns that silently do nothing"
+
+
+IGNORED_WITHOUT_A_WORD = "how do i prevent silent failures from gitignore patterns"
+FOLDER = {
+    "git/untracked-by-accident.md": (
+        "A star rule swallowed our migrations for a week and nobody noticed. Since then the build lists every file that git leaves out."
+    ),
+    "git/worktrees.md": "A new worktree lacks every file that git is told to leave out. Copy .env by hand, or the service starts with defaults.",
+    "git/commits.md": "Subjects are in the imperative, at most 72 characters. The body says why.",
+    "kitchen/bread.md": "Feed the starter the evening before. Bake for forty minutes with steam for the first ten.",
+    "people/onboarding.md": "Laptops are ordered two weeks ahead. On the first day somebody has lunch with the new colleague.",
+    "ops/backups.md": "Restores are rehearsed every quarter. The last one took fifty minutes because of a missing index.",
+    "ops/certificates.md": "They are renewed by a job every night. An alarm goes off when one has less than two weeks left.",
+}
+
+
+class Folder:
+    """A `syncing.Notebook` of one folder, never indexed before."""
+
+    def __init__(self, embedder: ports.Embedder) -> None:
+        self.store = InMemoryNoteStore(embedder.dimension)
+        lock = threading.Lock()
+        self._writer = NoteWriter(self.store, embedder, owner_lock=lambda _: lock, clock=lambda: in_memory.NOW)
+
+    def files(self, source: str) -> note_api.Files:
+        return note_api.Files(())
+
+    def put(self, batch: note_api.PutNotes) -> note_api.PutResult:
+        return note_api.PutResult(tuple(self._writer.put(models.LOCAL, batch.notes)), 0)
+
+
+def test_a_short_note_that_says_it_in_other_words_passes_the_gate_of_what_is_asked_for_by_hand(embedder: LlamaCppEmbedder, tmp_path: Path) -> None:
+    for path, text in FOLDER.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    folder = Folder(embedder)
+    syncing.sync(tmp_path, folder, syncing.Settings(), progress=lambda stage, share: None)
+    scope = models.Scope(models.LOCAL.team, models.LOCAL.user)
+
+    def found(words: str) -> list[notes.RankedPassage]:
+        return list(notes.recall(words, scope, store=folder.store, embedder=embedder, knobs=notes.Knobs(), now=in_memory.NOW).passages)
+
+    passages = found(IGNORED_WITHOUT_A_WORD)
+
+    assert passages[0].passage.path == "git/untracked-by-accident.md"
+    assert (passages[0].cosine or 0.0) < engine.Knobs().min_similarity  # under the gate of what nobody asked for
+    assert passages[0].words == 0.0
+    assert {one.passage.path.partition("/")[0] for one in passages} == {"git"}
+    assert found("what is the capital of Mongolia?") == []

@@ -39,7 +39,7 @@ _LONGEST_CHARS = 120
 _OWN = re.compile(
     r"\b(?:my|mine|our|ours|we|us)\b|\b(?:am|was|do|did|have|had|should|may|must|can|could|that|which|what|where|whom) i\b|\bfor me to\b|"
     r"\bi (?:like|prefer|usually|always)\b|"
-    r"\b(?:is|are|was|do|does|did|would|should|may|what|which|who|whom|whose|how|when|where|why)\b[^.?!,;:]*(?<! just)(?<! only) me\b|"
+    r"\b(?:is|are|was|do|does|did|would|should|may|what|which|who|whom|whose|how|when|where|why)\b[^.?!,;:]{0,80}(?<! just)(?<! only) me\b|"
     r"\b(?:this|the) (?:mono)?(?:repo|repository|project|team|company|codebase|product|office)\b",
     re.IGNORECASE,
 )
@@ -49,7 +49,8 @@ _PIECE_OF_CODE = (
     "algorithm|array|callback|class|component|dict|dictionary|error|exception|file|function|if/else|implementation|list|loop|makefile|method|object|"
     "parser|program|query|recursion|regex|script|snippet|string|struct|test|thread|variable|css|html|sql"
 )
-_COMPOUND = rf"(?! (?!(?:{'|'.join(sorted(lexical.STOP_WORDS))})\b)\w*[^\Ws]\b)"  # "our test environment", but "our test fails" and "our test is"
+# "our test environment", but not "our test fails" and "our test is"
+_COMPOUND = rf"(?! (?!(?:never|{'|'.join(sorted(lexical.STOP_WORDS))})\b)\w*[^\Ws]\b)"
 _AT_HAND = rf"\b(?:my code|(?:my|our) (?:[\w/-]+ ){{0,2}}(?:{_PIECE_OF_CODE}))\b{_COMPOUND}"
 _NOT_OWN = re.compile(rf"{_HOW_TO}|{_GIVE}|{_AT_HAND}", re.IGNORECASE)
 

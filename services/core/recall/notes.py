@@ -43,7 +43,7 @@ class Knobs(msgspec.Struct, frozen=True):
     """
 
     max_notes: int = 10
-    min_similarity: float = 0.30
+    min_similarity: float = 0.25
     candidates: int = 60
     words: float = WORDS_WEIGHT
     ranks: float = RANKS_WEIGHT

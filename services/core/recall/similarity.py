@@ -25,7 +25,7 @@ SUPPORT_WEIGHT = 0.10
 message broker did we pick and why?" and "We picked NATS as message broker"); so little keeps out whatever has nothing but the word in common."""
 
 UNSUPPORTED = 0.10
-"""What the cosine of a message that speaks of nothing of one's own is worth less where the memory shares no telling word with it: among 2,000
+"""What the cosine to a message that speaks of nothing of one's own is worth less where the memory shares no telling word with it: among 2,000
 memories one is as like to almost anything, and nothing but the model says so ("Describe the taste of durian", "Renske can't eat coriander")."""
 
 
@@ -47,7 +47,7 @@ def likeness(query: Query, candidate: Candidate) -> Likeness:
     stems = lexical.stems(candidate.memory.text)
     shared = query.stems & stems
     words = max(lexical.similarity(part.stems, stems) for part in query.parts)
-    measured = words if candidate.cosine is None else candidate.cosine - (UNSUPPORTED if query.impersonal and not _tells(shared) else 0.0)
+    measured = words if candidate.cosine is None else candidate.cosine - _doubt(query, shared)
     hard, soft = _shared(query.identifiers, candidate.memory.text)
     own = query.own & lexical.own(candidate.memory.text) if query.own else query.own
     by_name = HARD_IDENTIFIER if hard else SOFT_IDENTIFIER if (soft or own) and measured >= SUPPORT else 0.0
@@ -63,6 +63,11 @@ def likeness(query: Query, candidate: Candidate) -> Likeness:
 
 def _lift(words: float, shared: frozenset[str]) -> float:
     return SUPPORT_WEIGHT * words if words >= SUPPORTING and _tells(shared) else 0.0
+
+
+def _doubt(query: Query, shared: frozenset[str]) -> float:
+    """Both legs have to speak for a memory where the words speak of nothing of one's own."""
+    return UNSUPPORTED if query.impersonal and not _tells(shared) else 0.0
 
 
 def _tells(shared: frozenset[str]) -> bool:

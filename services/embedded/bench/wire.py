@@ -2,7 +2,8 @@
 
 A line of the data is one of: `slot` and its `values`; `memory`, a sentence with {slots}, of which one is made for each value of its first slot;
 `own`, a sentence that stands for itself; both with their `category` and `asks`, questions for it in other words; `unrelated`, words to which
-nothing stored is an answer, and their `kind`. Unrelated means: whoever knew all memories would answer no differently.
+nothing stored is an answer, and their `kind`; `asked`, one question, and the memory `wanted`. Unrelated means: whoever knew all memories would
+answer no differently. The last two may be of a `part` of the set, which has figures of its own: turns that the gate was not chosen on, or hard ones.
 """
 
 import contextlib
@@ -34,11 +35,12 @@ NOTES = (
 
 
 class Asked(NamedTuple):
-    """wanted: the text of the memory that is asked for, "" for an unrelated turn."""
+    """wanted: the text of the memory that is asked for, "" for an unrelated turn. part: of the set, "" for the first."""
 
     words: str
     wanted: str
     kind: str
+    part: str = ""
 
 
 class Made(NamedTuple):
@@ -61,7 +63,8 @@ def measure(path: Path, progress: Callable[[str, float], None]) -> report.Report
             progress("turns", number / len(made.asked))
             found = engine.recall(asked.words, scope, store=store, embedder=embedder, knobs=engine.Knobs.of(settings), now=_NOW)
             told.append((asked, [one.memory.text for one in found.ranked]))
-    return report.Report("recall, wire", report.rounded(figures(told)), len(told), NOTES, COLUMNS, tuple(_row(kind, told) for kind in _kinds(told)))
+    rows = tuple(_row(part, kind, told) for part, kind in _kinds(told))
+    return report.Report("recall, wire", report.rounded(figures(told)), len(told), NOTES, COLUMNS, rows)
 
 
 def make(rows: Iterable[Mapping[str, Any]]) -> Made:
@@ -71,7 +74,7 @@ def make(rows: Iterable[Mapping[str, Any]]) -> Made:
     slots = {row["slot"]: row["values"] for row in rows if "slot" in row}
     own: list[tuple[str, str, Sequence[str]]] = []
     filled: list[tuple[str, str, Sequence[str], int]] = []
-    unrelated: list[Asked] = []
+    single: list[Asked] = []
     try:
         for number, row in enumerate(rows):
             if "own" in row:
@@ -79,9 +82,11 @@ def make(rows: Iterable[Mapping[str, Any]]) -> Made:
             elif "memory" in row:
                 filled += [(text, row["category"], asks, number) for text, asks in _filled(row, slots, draw)]
             elif "unrelated" in row:
-                unrelated.append(Asked(row["unrelated"], "", row["kind"]))
+                single.append(Asked(row["unrelated"], "", row["kind"], row.get("part", "")))
+            elif "asked" in row:
+                single.append(Asked(row["asked"], row["wanted"], "related", row.get("part", "")))
             elif "slot" not in row:
-                raise errors.BadInput(f"line {number + 1} has neither slot, memory, own nor unrelated")
+                raise errors.BadInput(f"line {number + 1} has neither slot, memory, own, unrelated nor asked")
     except (KeyError, TypeError, IndexError) as error:
         raise errors.BadInput(f"line {number + 1}: {type(error).__name__} {error}") from None
     draw.shuffle(filled)
@@ -93,12 +98,24 @@ def make(rows: Iterable[Mapping[str, Any]]) -> Made:
         if turn <= _ASKED_OF_EACH and asks:
             asked.append(Asked(asks[(turn - 1) % len(asks)], text, "team"))
     texts = [(text, category) for text, category, _ in own] + [(text, category) for text, category, _, _ in kept]
-    if not texts or not unrelated:
+    if not texts or all(one.wanted for one in single):
         raise errors.BadInput("the data has no memories or no unrelated turns")
-    return Made(tuple(_memory(text, category, draw) for text, category in dict(texts).items()), (*asked, *unrelated))
+    if unknown := {one.wanted for one in single} - {"", *dict(texts)}:
+        raise errors.BadInput(f"no memory says {min(unknown)!r}, which is asked for")
+    return Made(tuple(_memory(text, category, draw) for text, category in dict(texts).items()), (*asked, *single))
 
 
 def figures(told: Sequence[tuple[Asked, Sequence[str]]]) -> dict[str, float]:
+    """Of each part of the set; the names of those of the first have nothing before them."""
+    parts = dict.fromkeys(asked.part for asked, _ in told)
+    return {
+        f"{part}.{name}" if part else name: figure
+        for part in parts
+        for name, figure in _figures([(asked, texts) for asked, texts in told if asked.part == part]).items()
+    }
+
+
+def _figures(told: Sequence[tuple[Asked, Sequence[str]]]) -> dict[str, float]:
     related = [(asked, texts) for asked, texts in told if asked.wanted]
     unrelated = [(asked, texts) for asked, texts in told if not asked.wanted]
     kinds = sorted({asked.kind for asked, _ in unrelated})
@@ -112,16 +129,17 @@ def figures(told: Sequence[tuple[Asked, Sequence[str]]]) -> dict[str, float]:
     }
 
 
-def _kinds(told: Sequence[tuple[Asked, Sequence[str]]]) -> list[str]:
-    return list(dict.fromkeys(asked.kind for asked, _ in told))
+def _kinds(told: Sequence[tuple[Asked, Sequence[str]]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((asked.part, asked.kind) for asked, _ in told))
 
 
-def _row(kind: str, told: Sequence[tuple[Asked, Sequence[str]]]) -> tuple[str, ...]:
-    of_kind = [(asked, texts) for asked, texts in told if asked.kind == kind]
+def _row(part: str, kind: str, told: Sequence[tuple[Asked, Sequence[str]]]) -> tuple[str, ...]:
+    of_kind = [(asked, texts) for asked, texts in told if (asked.part, asked.kind) == (part, kind)]
+    heading = f"{part}, {kind}" if part else kind
     if of_kind[0][0].wanted:
         shares = (_share(bool(texts) for _, texts in of_kind), _share(asked.wanted in texts for asked, texts in of_kind))
-        return (kind, str(len(of_kind)), *(f"{share:.3f}" for share in shares), "")
-    return (kind, str(len(of_kind)), "", "", f"{_share(not texts for _, texts in of_kind):.3f}")
+        return (heading, str(len(of_kind)), *(f"{share:.3f}" for share in shares), "")
+    return (heading, str(len(of_kind)), "", "", f"{_share(not texts for _, texts in of_kind):.3f}")
 
 
 def _filled(row: Mapping[str, Any], slots: Mapping[str, Sequence[str]], draw: random.Random) -> list[tuple[str, list[str]]]:

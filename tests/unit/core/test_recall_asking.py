@@ -80,3 +80,40 @@ def test_who_asks_for_the_project_gets_what_belongs_to_it() -> None:
 )
 def test_an_ordinary_sentence_asks_for_no_kind(text: str) -> None:
     assert asking.listing(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does my brother do?",
+        "which tool do we use",
+        "is hummus safe for me?",
+        "how should you address me?",
+        "show me the change in the format I like",
+        "how do I like to travel?",
+        "which library do our unit tests rely on?",
+        "where is our test environment?",
+        "how should our code be formatted?",
+        "is this repo public",
+    ],
+)
+def test_what_is_asked_of_oneself_and_of_the_team_is_own(text: str) -> None:
+    assert asking.own(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I reverse a list",
+        "tell me a joke",
+        "please show us the output",
+        "my loop never ends, can you see why",
+        "rewrite my for loop as a comprehension",
+        "our regex matches too much",
+        "there's a race in our worker loop, find it",
+        "is it just me or is it late",
+        "why is the sky blue",
+    ],
+)
+def test_what_lies_before_both_and_the_way_of_the_world_are_not(text: str) -> None:
+    assert not asking.own(text)

@@ -102,3 +102,20 @@ def test_without_a_cosine_the_words_decide() -> None:
 
 def test_the_words_in_common_are_named() -> None:
     assert _likeness("what database do we use?", "We use Postgres 15 as our database", 0.5).matched == ("word databas", "word use")
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "similarity_"),
+    [
+        ("describe the taste of durian", "Renske can't eat coriander", 0.4),  # nothing but the model says so
+        ("describe the taste of coriander", "Renske can't eat coriander", 0.5),
+        ("give an example of a good question", "Leo likes a good question", 0.4),  # a word that says nothing of the subject
+        ("which food should I avoid?", "Renske can't eat coriander", 0.5),  # speaks of the person
+    ],
+)
+def test_a_message_of_nothing_of_ones_own_needs_a_telling_word_beside_the_cosine(words: str, text: str, similarity_: float) -> None:
+    assert _likeness(words, text, 0.5).similarity == pytest.approx(similarity_)
+
+
+def test_without_an_embedding_no_word_is_missed_twice() -> None:
+    assert _likeness("give an example of a good question", "Leo likes a good question", None).similarity == pytest.approx(0.5)

@@ -48,7 +48,25 @@ def test_figures_tell_what_was_shown_from_what_was_wanted() -> None:
     assert (found["unrelated.silent_ratio"], found["unrelated.coding.silent_ratio"]) == (0.5, 0.5)
 
 
-@pytest.mark.parametrize("row", [{"text": "?"}, {"memory": "{other} is", "category": "todo", "asks": []}, {"memory": "none", "asks": []}])
+def test_a_part_of_the_set_has_figures_of_its_own() -> None:
+    rows = [*ROWS, {"asked": "May I eat ham?", "wanted": "I'm vegetarian", "part": "fresh"}, {"unrelated": "hi", "kind": "talk", "part": "fresh"}]
+
+    asked = wire.make(rows).asked
+    found = wire.figures([(one, ["I'm vegetarian"] if one.part else []) for one in asked])
+
+    assert {one.words for one in asked if one.part == "fresh"} == {"May I eat ham?", "hi"}
+    assert (found["related.told_ratio"], found["unrelated.silent_ratio"]) == (0.0, 1.0)
+    assert (found["fresh.related.told_wanted_ratio"], found["fresh.unrelated.silent_ratio"]) == (1.0, 0.0)
+
+
+def test_a_question_for_what_no_memory_says_is_refused() -> None:
+    with pytest.raises(errors.BadInput, match="Bo is here"):
+        wire.make([*ROWS, {"asked": "Where is Bo?", "wanted": "Bo is here"}])
+
+
+@pytest.mark.parametrize(
+    "row", [{"text": "?"}, {"asked": "?"}, {"memory": "{other} is", "category": "todo", "asks": []}, {"memory": "none", "asks": []}]
+)
 def test_a_row_of_no_known_form_is_named(row: dict[str, Any]) -> None:
     with pytest.raises(errors.BadInput, match="line 5"):
         wire.make([*ROWS, row])
