@@ -37,8 +37,23 @@ def project_of(project: str | None, *, none: bool) -> str:
 def connected(timeout_seconds: float | None = None) -> "Iterator[client.Client]":
     """A client of the BRB that the settings name. timeout_seconds: of one call; None for that of short ones."""
     from services.cli import client
-    from services.core import config
+    from services.core import address
 
     limit = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
-    with client.Client(config.load().base_url, **limit) as connection:
+    where = address.found()
+    with client.Client(where.url, key=where.key, **limit) as connection:
+        yield connection
+
+
+@contextmanager
+def operating() -> "Iterator[client.Client]":
+    """A client for what the operator of the machine may do, too: with BRB_KEY, else with the key that follows from the secret of the data folder.
+    That never goes to another machine's BRB."""
+    from services.cli import client
+    from services.core import address, config, seal, tokens
+
+    settings = config.load()
+    where = address.of(settings)
+    secret = seal.kept_secret(settings) if not where.key and settings.url is None else None
+    with client.Client(where.url, key=where.key or (tokens.operator_key(secret) if secret else "")) as connection:
         yield connection

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.core import errors
+from services.core import address, errors
 
 if TYPE_CHECKING:
     from services.core.redaction import Policy
 
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+LOOPBACK = address.LOOPBACK
 _LONGEST_SOCKET_PATH_BYTES = 100  # sun_path holds 108 on Linux, 104 on macOS
 
 
@@ -24,8 +24,8 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="BRB_", env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=3000, ge=1, le=65535)
+    host: str = address.DEFAULT_HOST
+    port: int = Field(default=address.DEFAULT_PORT, ge=1, le=65535)
     data_dir: Path = Path("./data")
     log_level: Literal["debug", "info", "warning", "warn", "error"] = "info"
 
@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     worker_processes: int = Field(default=1, ge=1)
     bench_data: Path | None = None  # labelled data for `brb bench`, where it needs some
 
-    @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url")
+    @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url", "url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None:
@@ -195,14 +195,23 @@ class Settings(BaseSettings):
         return self.data / "spool.sqlite"
 
     @property
+    def erased_path(self) -> Path:
+        """Ids of what was erased and is still in files."""
+        return self.data / "erased.jsonl"
+
+    @property
     def redis_address(self) -> str:
         """What redis-py connects to."""
         return self.redis_url.get_secret_value() if self.redis_url else f"unix://{self.redis_socket}"
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """`allowed_hosts`, in lower case."""
+        return frozenset(filter(None, (name.strip().lower() for name in self.allowed_hosts.split(","))))
+
+    @property
     def base_url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return address.base_url(self.host, self.port)
 
 
 def load(**overrides: object) -> Settings:

@@ -25,6 +25,13 @@ class Seal:
             raise errors.Permanent("sealed with another BRB_SECRET_KEY: restore the former key (secret.key in the data folder)") from None
 
 
+def kept_secret(settings: config.Settings) -> str | None:
+    """The secret, if there is one by now: it may be another's data folder, or BRB has never run."""
+    if settings.secret_key is None and not (settings.data / "secret.key").is_file():
+        return None
+    return secret_of(settings)
+
+
 def secret_of(settings: config.Settings) -> str:
     """`BRB_SECRET_KEY`, else the key in the data folder, made at the first call (mode 0600)."""
     if settings.secret_key is not None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import structlog
 
-from services.core import models, telemetry
+from services.core import errors, models, telemetry
 from services.proxy import access, tee, upstream
 from services.proxy.upload import Upload
-from services.proxy.wire import calls, headers, http1, refusals, routes, splice
+from services.proxy.wire import calls, credentials, headers, http1, refusals, routes, splice
 from services.proxy.wire.headers import Header
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     UPSTREAM_ERROR = "upstream_error"
     UNREACHABLE = "unreachable"
     REFUSED = "refused"  # by BRB itself: another protocol than HTTP, a request without one clear meaning
+    DENIED = "denied"  # no valid token, or too many calls with it
     CUT = "cut"  # the upstream broke off in the middle of its answer
     CLIENT_CLOSED = "client_closed"
 
@@ -78,15 +79,27 @@ class Exchange:
     """
 
     def __init__(
-        self, relay: "Relay", client: Client, *, method: bytes, target: bytes, spelt: list[Header], chunks: bool, keep_alive: bool, websocket: bool
+        self,
+        relay: "Relay",
+        client: Client,
+        *,
+        method: bytes,
+        target: bytes,
+        token: str | None,
+        spelt: list[Header],
+        chunks: bool,
+        keep_alive: bool,
+        websocket: bool,
     ) -> None:
-        """target: in origin form. spelt: the request's headers. chunks: the client takes an answer in chunks. websocket: it wants to go on as one."""
+        """target: in origin form. token: what stood in front of it. spelt: the request's headers. chunks: the client takes an answer in chunks.
+        websocket: it wants to go on as one."""
         self._relay = relay
         self._client = client
         self._method = method
         self._target = target
         self._spelt = spelt
         self._named = headers.as_text(spelt)
+        self._token = credentials.given(self._named, token, own=False)
         self._chunks = chunks
         self._websocket = websocket
         self.keep_alive = keep_alive
@@ -102,6 +115,7 @@ class Exchange:
         self._sent_at = 0.0
         self._upload = Upload(chunked="transfer-encoding" in self._named)  # held until it is whole if it is to be read
         self._begun = False
+        self._caller: models.Principal | None = None
         self._principal: models.Principal | None = None  # whose memories the call has to do with; None: nobody's, it passes unread
         self._work: asyncio.Task[None] | None = None
         self._connection: upstream.Connection | None = None
@@ -141,10 +155,12 @@ class Exchange:
             self.keep_alive = False
             self._refuse(400, "The request names more than one host.", Outcome.REFUSED)
             return
-        if self._chunks and self._named.get("expect", "").lower() == "100-continue":
+        if not self._admitted():
+            return
+        if self._expects:
             self._out.append(http1.CONTINUE)
             self.flush()
-        self._principal = self._whose()
+        self._principal = self._caller if self._may_remember() else None
         if self._principal is None:
             self._do(self._pass_on())
         elif self._upload.whole:
@@ -207,14 +223,51 @@ class Exchange:
             log.error("exchange_failed", exc_info=error)
             self.broke(upstream.Broken("BRB made a mistake: see its log"))
 
-    def _whose(self) -> models.Principal | None:
+    @property
+    def _expects(self) -> bool:
+        """Whether the client sends the body only when it is told to go on."""
+        return self._chunks and self._named.get("expect", "").lower() == "100-continue"
+
+    def _admitted(self) -> bool:
+        """Find out who is calling; whoever may not is told so."""
+        doors, settings = self._relay.doors, self._relay.settings
+        if doors is None:
+            self._caller = models.LOCAL
+            return True
+        if doors.needs_token and (reason := access.foreign_host(self._named, settings)):
+            access.count_host()
+            self._deny(access.MISDIRECTED, f"BRB: {reason}")
+            return False
+        peer = self._client.transport.get_extra_info("peername")
+        try:
+            admitted = doors.admit(self._token, peer[0] if peer else "", own=False)
+        except errors.Unavailable:  # the tokens could not be read yet: no memory, but the call goes on
+            log.warning("without_memory", reason="tokens_unknown")
+            return True
+        if isinstance(admitted, access.Refused):
+            self._do(self._turn_away(admitted))
+            return False
+        self._caller = admitted.principal
+        return True
+
+    async def _turn_away(self, refused: access.Refused) -> None:
+        await asyncio.sleep(refused.delay_seconds)
+        more = [(b"Retry-After", b"%d" % refused.wait_seconds)] if refused.wait_seconds else []
+        self._deny(refused.status, f"BRB: {refused.message}", more)
+
+    def _deny(self, status: int, message: str, more: Sequence[Header] = ()) -> None:
+        if self._expects:  # whether its body still comes is the client's choice: nothing could be read behind it
+            self.keep_alive = False
+        self._refuse(status, message, Outcome.DENIED, more)
+
+    def _may_remember(self) -> bool:
         length = headers.content_length(self._spelt)
         if not self._route.holds_conversation or not headers.announces_body(self._spelt) or (length or 0) > self._relay.settings.max_body_bytes:
-            return None
+            return False
         if reason := access.refusal(self._named, self._relay.settings):
             log.info("without_memory", reason=reason)
-            return None
-        return models.LOCAL
+            return False
+        return True
 
     async def _decide(self, principal: models.Principal) -> None:
         """Have the whole body changed, and send it."""
@@ -360,11 +413,11 @@ class Exchange:
 
     # to the client
 
-    def _refuse(self, status: int, message: str, outcome: Outcome) -> None:
+    def _refuse(self, status: int, message: str, outcome: Outcome, more: Sequence[Header] = ()) -> None:
         self._status = status
-        body = refusals.body(self._vendor, message)
+        body = refusals.body(self._vendor, message, refusals.kind(self._vendor, status), refusals.code(status))
         phrase = HTTPStatus(status).phrase.encode()
-        self._write_head(status, phrase, [(b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(body))])
+        self._write_head(status, phrase, [(b"Content-Type", b"application/json"), (b"Content-Length", b"%d" % len(body)), *more])
         self._out.append(b"" if self._method == b"HEAD" else body)
         self._finish(outcome)
 

@@ -27,7 +27,7 @@ from uvicorn.server import ServerState
 from services.proxy.exchange import Exchange
 from services.proxy.relay import Relay
 from services.proxy.upstream import LONGEST_HEAD_BYTES, RESET
-from services.proxy.wire import headers, refusals, routes
+from services.proxy.wire import credentials, headers, refusals, routes
 from services.proxy.wire.headers import Header
 
 log = structlog.get_logger(__name__)
@@ -212,7 +212,8 @@ class Front(HttpToolsProtocol):
             self._spelt = headers.with_host(self._spelt, authority)
             self.headers[:] = headers.with_host(self.headers, authority)
         method = self.parser.get_method()
-        if not routes.relayed(method.decode(), self.url.partition(b"?")[0]):
+        target, token = credentials.split(self.url)
+        if not routes.relayed(method.decode(), target.partition(b"?")[0]):
             super().on_headers_complete()
             # what closes the connection behind its answer has to close it as the relay does
             self.cycle.transport = SimpleNamespace(write=self.transport.write, is_closing=self.transport.is_closing, close=self.close)  # type: ignore[assignment]
@@ -221,7 +222,8 @@ class Front(HttpToolsProtocol):
             self._relay,
             self,
             method=method,
-            target=self.url,
+            target=target,
+            token=token,
             spelt=self._spelt,
             chunks=version != "1.0",
             keep_alive=version != "1.0" and self.parser.should_keep_alive(),

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import msgspec
 
-from services.core import config
-from services.proxy import upstream
+from services.core import config, errors
+from services.proxy import access, upstream
 from services.proxy.exchange import Exchange
 from services.proxy.wire import calls, reading, routes, splice
 
@@ -45,11 +45,17 @@ class Interceptor(Protocol):
 
 class Relay:
     """The upstreams, and the exchanges with them. Calls of others than the person (a web page, say) are relayed without memory.
+    doors: who may call; only without tokens (`BRB_AUTH=off`) it can be left out.
 
     Use it in one event loop; `close` in the end.
     """
 
-    def __init__(self, settings: config.Settings, interceptor: Interceptor, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, settings: config.Settings, interceptor: Interceptor, clock: Callable[[], float] = time.time, *, doors: access.Access | None = None
+    ) -> None:
+        if doors is None and settings.auth != "off":
+            raise errors.SetupError("a relay that needs tokens is told who may call")
+        self.doors = doors
         self.settings = settings
         self.interceptor = interceptor
         self.clock = clock

@@ -27,7 +27,7 @@ def cleaned(parts: given.Parts) -> engine_api.Dropped:
     return engine_api.Dropped(parts.answers.clean())
 
 
-@post("/tokens", status_code=200, sync_to_thread=True)
+@post("/tokens/count", status_code=200, sync_to_thread=True)
 def counted(data: JSONBody[engine_api.Text]) -> engine_api.Tokens:
     """The cl100k tokens of a text, as budgets count them."""
     return engine_api.Tokens(budget.tokens(_checked(data.text)))

@@ -1,24 +1,29 @@
 """What handlers are given: aliases of the dependencies that `app.create_app` provides by parameter name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
 from services.core import models
-from services.proxy import parts
+from services.proxy import access, parts
+from services.proxy.web import sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What the operations routes look at beside the parts: a ping for each dependency, and the number of jobs that wait for Redis here."""
+    """What the operations routes look at beside the parts: a ping for each dependency, the number of jobs that wait for Redis here,
+    and what a self-test tries beside its own (each says what it found, or raises)."""
 
     pings: Mapping[str, Callable[[], None]]
     spooled: Callable[[], int]
     version: str
+    selftests: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 
 Parts = NamedDependency[SkipValidation[parts.Parts]]
 Watching = NamedDependency[SkipValidation[Watch]]
+Doors = NamedDependency[SkipValidation[access.Access]]
+Pages = NamedDependency[SkipValidation[sessions.Sessions]]
 Principal = NamedDependency[SkipValidation[models.Principal]]

@@ -10,7 +10,7 @@ Client = TestClient[Litestar]
 
 
 def test_tokens_are_counted_in_cl100k(client: Client) -> None:
-    assert client.post("/tokens", json={"text": "Hello world"}).json() == {"tokens": 2, "encoding": "cl100k_base"}
+    assert client.post("/tokens/count", json={"text": "Hello world"}).json() == {"tokens": 2, "encoding": "cl100k_base"}
 
 
 def test_entities_are_extracted_and_nothing_is_stored(client: Client) -> None:
@@ -24,7 +24,7 @@ def test_entities_are_extracted_and_nothing_is_stored(client: Client) -> None:
     assert client.get("/notes/count").json() == {"count": 0}
 
 
-@pytest.mark.parametrize("path", ["/tokens", "/entities"])
+@pytest.mark.parametrize("path", ["/tokens/count", "/entities"])
 @pytest.mark.parametrize(
     ("body", "says"), [({}, "text"), ({"text": 7}, "text"), ({"text": "x" * (engine_api.LONGEST_TEXT + 1)}, "1000001 characters")]
 )
