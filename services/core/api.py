@@ -60,6 +60,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     valid_from: datetime | None
     valid_to: datetime | None
+    replaces: str = ""
     held: str = ""
     review: models.Review = models.Review.NONE
     reviewed_by: str = ""
@@ -200,14 +201,6 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     text: str | None = None
     category: models.Category | None = None
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """What was erased: versions of the memory from the store, and inserted blocks that showed one of them from the ledger."""
-
-    id: str
-    deleted: int
-    ledger: int
 
 
 class Health(msgspec.Struct, frozen=True):

@@ -61,9 +61,10 @@ class Relationships(msgspec.Struct, frozen=True):
 
 
 class Annotation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of `PATCH /notes/{id}`: fields to set; null takes one away, those that are not named stay."""
+    """Body of `PATCH /notes/{id}`: fields to set; null takes one away, those that are not named stay. visibility: who sees it from now on."""
 
-    metadata: dict[str, Any]
+    metadata: dict[str, Any] = {}
+    visibility: models.Visibility | None = None
 
 
 class SimilarMemory(api.Memory, frozen=True, kw_only=True):

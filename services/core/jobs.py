@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 
@@ -16,6 +17,7 @@ Handler = Callable[[messages.Payload], Sequence[messages.Job]]
 """Does the work of one payload (idempotent) and names the jobs that follow from it."""
 
 Publish = Callable[[str, messages.Task], None]
+Within = Callable[[messages.Payload], AbstractContextManager[object]]
 
 
 def backoff_seconds(attempt: int) -> float:
@@ -23,28 +25,32 @@ def backoff_seconds(attempt: int) -> float:
     return min(60.0, 2.0**attempt)
 
 
-def run(job_id: str, handle: Handler, *, book: ports.JobBook, publish: Publish, lease_seconds: float) -> str:
+def run(job_id: str, handle: Handler, *, book: ports.JobBook, publish: Publish, lease_seconds: float, within: Within | None = None) -> str:
     """Run one job if it is there and free. Returns the outcome, a label of `brb_task_seconds`.
 
     A job is done once in effect: `handle` is idempotent, and its record goes, and what follows is recorded, in one step.
+    within: a lock that the work is done under. Whoever forgets something takes its jobs back and erases it under that lock, so that a job which
+    is still held once it has the lock may write, and one that waited for it meanwhile brings nothing back.
     """
     claim = book.claim(job_id)
     if claim is None:
         return "gone"
     started = time.monotonic()
-    outcome = _attempt(claim, handle, book, publish, lease_seconds)
+    outcome = _attempt(claim, handle, book, publish, lease_seconds, within)
     telemetry.TASKS.labels(claim.job.task, outcome).observe(time.monotonic() - started)
     return outcome
 
 
-def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: Publish, lease_seconds: float) -> str:
+def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: Publish, lease_seconds: float, within: Within | None) -> str:
     log = _log.bind(job=claim.job.id, task=str(claim.job.task), attempt=claim.attempt)
     if claim.attempt > MAX_ATTEMPTS:  # its earlier attempts ended without a word: the process was killed
         book.bury(claim, "Killed: the process ended in every attempt")
         log.error("job_dead", error="Killed")
         return "dead"
     try:
-        with leases.kept(lambda: book.extend(claim), lease_seconds / 3):
+        with leases.kept(lambda: book.extend(claim), lease_seconds / 3), within(claim.job.payload) if within else nullcontext():
+            if within and not book.extend(claim):
+                return _lost(log)
             then = handle(claim.job.payload)
     except errors.Unavailable as error:
         book.postpone(claim, _AWAY_SECONDS, counted=False)
@@ -53,11 +59,15 @@ def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: 
     except Exception as error:
         return _failed(claim, error, book)
     if not book.finish(claim, then):
-        log.warning("job_claim_lost")
-        return "lost"
+        return _lost(log)
     for job in then:
         publish(job.id, job.task)
     return "done"
+
+
+def _lost(log: structlog.stdlib.BoundLogger) -> str:
+    log.warning("job_claim_lost")
+    return "lost"
 
 
 def _failed(claim: ports.Claim, error: Exception, book: ports.JobBook) -> str:

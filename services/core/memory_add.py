@@ -8,8 +8,10 @@ from services.core import memory_ids, messages, models
 
 CONFIDENCE = 1.0
 _UNREAD = "hand"  # as the turn of the evidence, until the statement's own turn is worked off
-_LEAD_WORDS = 4  # "just so you know", before the statement itself
+_LEAD_WORDS = 4  # "just so you know", before a statement that stands alone
+_ALONE_WORDS = 3
 _END = " .!"
+_STANDS = frozenset({models.Status.CURRENT, models.Status.QUARANTINED})
 
 
 def added(
@@ -42,7 +44,15 @@ def added(
 
 def unread(memory: models.Memory) -> bool:
     """Whether it still is what its person wrote down, and not decided about."""
-    return bool(memory.evidence) and memory.evidence[0].turn == _UNREAD and memory.status is models.Status.CURRENT
+    return bool(memory.evidence) and memory.evidence[0].turn == _UNREAD and memory.status in _STANDS
+
+
+def as_read(memory: models.Memory) -> models.Memory:
+    """The memory as one that nobody is going to read: of an export that came in between."""
+    if not unread(memory):
+        return memory
+    first, *others = memory.evidence
+    return replace(memory, evidence=(replace(first, turn=f"{_UNREAD}-{memory.id}"), *others))
 
 
 def says(memory: models.Memory, text: str, project: str) -> bool:
@@ -63,9 +73,11 @@ def stated(words: str, facts: Sequence[models.Fact], category: models.Category |
 
 def _covers(fact: models.Fact, words: str) -> bool:
     """Whether the fact states all that the words do, and stands alone."""
+    if fact.closes or (fact.correction and not fact.attribute):
+        return False
     lead, found, rest = _plain(words).rpartition(_plain(fact.text))
-    alone = not fact.closes and (bool(fact.attribute) or not fact.correction)
-    return alone and bool(found) and not rest and len(lead.split()) <= _LEAD_WORDS
+    allowed = _LEAD_WORDS if len(found.split()) >= _ALONE_WORDS else 0
+    return bool(found) and not rest and len(lead.split()) <= allowed
 
 
 def _plain(text: str) -> str:

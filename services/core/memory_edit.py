@@ -48,7 +48,7 @@ def last_said(memory: models.Memory) -> float:
 
 
 def _age(memory: models.Memory) -> tuple[bool, float, float, str]:
-    return (memory.status is not models.Status.CURRENT, -memory.said_at, -memory.created_at, memory.id)
+    return (memory.status is models.Status.SUPERSEDED, -memory.said_at, -memory.created_at, memory.id)
 
 
 def _reworded(memory: models.Memory, text: str, now: float) -> models.Memory:
@@ -60,7 +60,7 @@ def _reworded(memory: models.Memory, text: str, now: float) -> models.Memory:
     entities = tuple(entity for entity in memory.entities if entity.casefold() in text.casefold())
     if value:
         return replace(said, value=value, entities=entities)
-    return replace(said, subject="user", attribute="", value="", functional=False, polarity=True, entities=(), qualifiers=())
+    return replace(said, subject="user", attribute="", value="", replaces="", functional=False, polarity=True, entities=(), qualifiers=())
 
 
 def _new_value(memory: models.Memory, text: str) -> str:

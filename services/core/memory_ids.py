@@ -17,6 +17,11 @@ def of_hand(principal: models.Principal, project: str, text: str, at: float) -> 
     return _derived("hand", principal.team, principal.user, project, text, repr(at))
 
 
+def of_import(principal: models.Principal, source: str, item: str) -> str:
+    """The turn that something said elsewhere is. item: the source's own name of it, the same in each of its exports."""
+    return f"{source}-{_derived('import', principal.team, principal.user, source, item)}"
+
+
 def of_version(memory: models.Memory) -> models.MemoryId:
     """The archived copy of a memory as it is now."""
     return _derived("version", memory.id, repr(memory.said_at), memory.text, memory.category)

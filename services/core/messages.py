@@ -19,7 +19,9 @@ class Queue(StrEnum):
 class Task(StrEnum):
     LEARN_TURN = "brb.learn_turn"
     LEARN_MORE = "brb.learn_more"
+    LEARN_IMPORTED = "brb.learn_imported"
     STORE_FACTS = "brb.store_facts"
+    SETTLE = "brb.settle"
     TOUCH = "brb.touch"
     RECONCILE = "brb.reconcile"
 
@@ -27,13 +29,15 @@ class Task(StrEnum):
 QUEUE_OF: dict[Task, Queue] = {
     Task.LEARN_TURN: Queue.LEARN,
     Task.LEARN_MORE: Queue.LEARN,
+    Task.LEARN_IMPORTED: Queue.LEARN,
     Task.STORE_FACTS: Queue.INDEX,
+    Task.SETTLE: Queue.INDEX,
     Task.TOUCH: Queue.INDEX,
     Task.RECONCILE: Queue.UPKEEP,
 }
 
-PATIENT = frozenset({Task.LEARN_MORE})
-"""Tasks that come after all others of their queue: they take long, and nobody waits for them."""
+PATIENT = frozenset({Task.LEARN_MORE, Task.LEARN_IMPORTED})
+"""Tasks that come after all others of their queue: they take long, or there are many of them, and nobody waits for them."""
 
 
 class LearnTurn(msgspec.Struct, frozen=True):
@@ -42,6 +46,7 @@ class LearnTurn(msgspec.Struct, frozen=True):
     words: what the person said in this turn; context: what the person said in earlier turns of the conversation, oldest first;
     answer: the end of the assistant's previous message, used only to resolve references. session: the client's own name of the conversation, if any.
     by_hand: no conversation, but a statement that its person wrote down, and that is a memory already (`memory_add`); category: the one given for it.
+    imported: said elsewhere and brought in later: what is learnt from it waits for its owner's yes; by_hand: it then is no memory yet.
     """
 
     turn: str
@@ -54,6 +59,7 @@ class LearnTurn(msgspec.Struct, frozen=True):
     session: str = ""
     by_hand: bool = False
     category: models.Category | None = None
+    imported: bool = False
 
 
 class LearnMore(msgspec.Struct, frozen=True):
@@ -68,6 +74,7 @@ class StoreFacts(msgspec.Struct, frozen=True):
     """Facts of one turn, ready to be decided on and written. first: how many facts of the turn come in an earlier job.
 
     by_hand: the only fact is a memory already, as its person wrote it down; none, if it may not be kept.
+    imported: what becomes of the facts waits for its owner's yes, and changes nothing that is current.
     """
 
     turn: str
@@ -78,6 +85,22 @@ class StoreFacts(msgspec.Struct, frozen=True):
     first: int = 0
     session: str = ""
     by_hand: bool = False
+    imported: bool = False
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """A memory that waited, and whose owner has made it current: to be decided about beside the others, as any fact is.
+
+    turn: of this release. principal: the owner.
+    """
+
+    turn: str
+    principal: models.Principal
+    id: str
+
+    @classmethod
+    def of(cls, memory: models.Memory, at: float) -> "Settle":
+        return cls(turn=f"{memory.id}-{at!r}", principal=models.Principal(memory.team, memory.owner), id=memory.id)
 
 
 class Touch(msgspec.Struct, frozen=True):
@@ -89,12 +112,14 @@ class Touch(msgspec.Struct, frozen=True):
     at: float
 
 
-Payload = LearnTurn | LearnMore | StoreFacts | Touch
+Payload = LearnTurn | LearnMore | StoreFacts | Settle | Touch
 
 PAYLOAD_OF: dict[Task, type[Payload]] = {
     Task.LEARN_TURN: LearnTurn,
     Task.LEARN_MORE: LearnMore,
+    Task.LEARN_IMPORTED: LearnTurn,
     Task.STORE_FACTS: StoreFacts,
+    Task.SETTLE: Settle,
     Task.TOUCH: Touch,
 }
 
@@ -108,8 +133,11 @@ class Job(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, task: Task, payload: Payload, part: str = "") -> "Job":
-        name = "-".join(filter(None, (task.removeprefix("brb."), payload.turn, part)))
-        return cls(id=name, task=task, payload=payload)
+        return cls(id=cls.id_of(task, payload.turn, part), task=task, payload=payload)
+
+    @staticmethod
+    def id_of(task: Task, turn: str, part: str = "") -> str:
+        return "-".join(filter(None, (task.removeprefix("brb."), turn, part)))
 
 
 def encode(payload: Payload) -> bytes:

@@ -1,7 +1,7 @@
 """The frozen values that every service speaks of. Times are UTC epoch seconds (float); ids are UUID strings."""
 
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, Literal, NewType
 
 import msgspec
 
@@ -56,6 +56,20 @@ class Review(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     KEPT = "kept"
+
+
+class Decision(StrEnum):
+    """What may be decided about a memory that waits for somebody (`reviewing`)."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    KEEP = "keep"
+    RELEASE = "release"
+    PROMOTE = "promote"
+
+
+Why = Literal["proposed", "quarantined", "pending"]
+"""What a memory waits for."""
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -139,6 +153,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """A stored statement. `lineage` is the id of the first memory of its history: superseded and edited versions share it.
 
     valid_to: when it ceased to hold, or will cease to (as stated). A memory past that time is not recalled, whatever its status.
+    replaces: as in `Fact`, while it waits: until then it puts an end to nothing.
     held: why it is quarantined. review, reviewed_by, reviewed_at: the last decision about it, whose, and when. edited_by: who worded it last, if that
     was not its owner.
     """
@@ -171,6 +186,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     when: str = ""
     valid_from: float | None = None
     valid_to: float | None = None
+    replaces: str = ""
     held: str = ""
     review: Review = Review.NONE
     reviewed_by: str = ""

@@ -71,6 +71,12 @@ class MemoryStore(Protocol):
     def total(self) -> Mapping[models.Status, int]:
         """How many memories there are of each status, over all scopes: a gauge, never shown with content."""
 
+    def owners(self, team: str) -> list[str]:
+        """Who of a team owns memories: for erasing a whole team alone."""
+
+    def purge(self) -> None:
+        """Leave nothing on the disk of what was deleted or replaced, as far as that is in the hands of this process. It may take long."""
+
     def ping(self) -> None: ...
 
     def close(self) -> None: ...
@@ -155,6 +161,12 @@ class NoteStore(Protocol):
 
     def delete(self, scope: models.Scope, ids: Sequence[str]) -> int:
         """Erase notes that the scope sees, with their passages; how many notes there were."""
+
+    def owners(self, team: str) -> list[str]:
+        """Who of a team owns notes: for erasing a whole team alone."""
+
+    def purge(self) -> None:
+        """As `MemoryStore.purge`."""
 
     def ping(self) -> None: ...
 
@@ -312,7 +324,7 @@ class Act(StrEnum):
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Who did what to which memories, notes or tokens. Never a text of one. id: "" until it is written. count: how many, if `ids` are but the first.
-    detail: of a closed set for each act ("approve", "private > team"). before: what a decision changed, by memory: its visibility and status."""
+    detail: of a closed set for each act ("approve", "private > team"). before: what a decision changed, by memory (`reviewing.change`)."""
 
     id: str = ""
     at: float
@@ -322,7 +334,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...] = ()
     count: int = 0
     detail: str = ""
-    before: Mapping[str, tuple[str, str]] = {}
+    before: Mapping[str, tuple[str, ...]] = {}
 
 
 @runtime_checkable
@@ -352,7 +364,8 @@ class Considered(msgspec.Struct, frozen=True):
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What a turn was told, and why. words: the redacted question; asked: what was looked up, where it differs. outcome: as in the metric
-    `brb_recall_outcome_total`. block: the exact text that was inserted, "" for none. took_ms: of the recall."""
+    `brb_recall_outcome_total`. block: the exact text that was inserted, "" for none. took_ms: of the recall. gate: the similarity that it took to be
+    told, None if nothing was looked up. notices: why it was not looked up by meaning, or not at all."""
 
     turn: str
     at: float
@@ -364,6 +377,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     block: str = ""
     tokens: int = 0
     took_ms: float = 0.0
+    gate: float | None = None
+    notices: tuple[str, ...] = ()
     considered: tuple[Considered, ...] = ()
 
 
@@ -375,6 +390,9 @@ class TurnLog(Protocol):
 
     def find(self, principal: models.Principal, turn: str) -> Told | None: ...
 
+    def beginning(self, principal: models.Principal, prefix: str) -> list[str]:
+        """The ids of the principal's turns that begin so, newest first."""
+
     def latest(self, principal: models.Principal, *, limit: int = 100) -> list[Told]:
         """Newest first."""
 
@@ -383,6 +401,9 @@ class TurnLog(Protocol):
 
     def forget(self, team: str, memory_ids: Sequence[str]) -> int:
         """Drop every record of anybody of the team that speaks of one of these memories; how many."""
+
+    def drop(self, principal: models.Principal, concerns: Callable[[Told], bool]) -> int:
+        """Drop those of the principal's records that concern what is forgotten; how many."""
 
     def clear(self, principal: models.Principal) -> int:
         """Drop all; how many."""
@@ -415,6 +436,9 @@ class JobBook(Protocol):
     def add(self, jobs: Sequence[messages.Job]) -> list[str]:
         """Record the jobs that are new (not pending, not done before); their ids."""
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Which of these are recorded or were done."""
+
     def claim(self, job_id: str) -> Claim | None:
         """Take the job, or None if it is gone, done, held by another, or postponed until later."""
 
@@ -433,7 +457,8 @@ class JobBook(Protocol):
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
         """Jobs that are due and that nobody holds; each again after the time of a lease, doubled as long as nobody takes it."""
 
-    def dead(self, limit: int = 100) -> list[Dead]: ...
+    def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[Dead]:
+        """Newest first; with `concerns`, those that do. What can't be read concerns nobody."""
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
         """Erase the jobs (pending, held and dead) that concern what is forgotten; how many. Whoever holds one then finds its claim lost."""

@@ -1,6 +1,7 @@
 """Composition root of the indexer: a Celery app for the `index` and `upkeep` queues, over parts that its process owns."""
 
 import threading
+from contextlib import AbstractContextManager
 
 import structlog
 from celery import Celery
@@ -19,23 +20,37 @@ def create_indexer(settings: config.Settings, *, writer: Writer, book: ports.Job
     app = celery_queue.create_celery(settings, "brb-indexer")
     publish = celery_queue.Publisher(app)
 
+    def run(job_id: str, handle: jobs.Handler) -> str:
+        return jobs.run(job_id, handle, book=book, publish=publish, lease_seconds=settings.lease_seconds, within=owner_locked)
+
+    def owner_locked(payload: messages.Payload) -> AbstractContextManager[object]:
+        return owner_lock(tasks.owner_of(payload))
+
     def store(payload: messages.Payload) -> tuple[messages.Job, ...]:
         assert isinstance(payload, messages.StoreFacts)  # noqa: S101 - the book decodes by task
-        return tuple(tasks.store_facts(payload, writer=writer, owner_lock=owner_lock))
+        return tuple(tasks.store_facts(payload, writer=writer))
+
+    def settle_one(payload: messages.Payload) -> tuple[messages.Job, ...]:
+        assert isinstance(payload, messages.Settle)  # noqa: S101
+        return tuple(tasks.settle(payload, writer=writer))
 
     def mark(payload: messages.Payload) -> tuple[messages.Job, ...]:
         assert isinstance(payload, messages.Touch)  # noqa: S101
-        return tuple(tasks.touch(payload, writer=writer, owner_lock=owner_lock))
+        return tuple(tasks.touch(payload, writer=writer))
 
-    @app.task(name=str(messages.Task.STORE_FACTS))
+    @app.task(name=str(messages.Task.STORE_FACTS), shared=False)
     def store_facts(job_id: str) -> str:
-        return jobs.run(job_id, store, book=book, publish=publish, lease_seconds=settings.lease_seconds)
+        return run(job_id, store)
 
-    @app.task(name=str(messages.Task.TOUCH))
+    @app.task(name=str(messages.Task.SETTLE), shared=False)
+    def settle(job_id: str) -> str:
+        return run(job_id, settle_one)
+
+    @app.task(name=str(messages.Task.TOUCH), shared=False)
     def touch(job_id: str) -> str:
-        return jobs.run(job_id, mark, book=book, publish=publish, lease_seconds=settings.lease_seconds)
+        return run(job_id, mark)
 
-    @app.task(name=str(messages.Task.RECONCILE))
+    @app.task(name=str(messages.Task.RECONCILE), shared=False)
     def reconcile() -> int:
         return jobs.reconcile(book, publish)
 

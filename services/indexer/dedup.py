@@ -77,12 +77,19 @@ Decision = Reinforce | Supersede | Insert | Stale | Close | Drop
 
 
 def decide(
-    fact: models.Fact, candidates: Sequence[Candidate], *, former: Sequence[Candidate] = (), project: str, said_at: float, threshold: float
+    fact: models.Fact,
+    candidates: Sequence[Candidate],
+    *,
+    former: Sequence[Candidate] = (),
+    project: str,
+    said_at: float,
+    threshold: float,
+    by_hand: bool = False,
 ) -> Decision:
     """What to do with a fact of one owner.
 
     candidates: current memories of that owner, of its projects or of none, each once. former: superseded ones. project: where the fact
-    would be stored, "" if it holds everywhere.
+    would be stored, "" if it holds everywhere. by_hand: somebody wrote it down as how it is.
     """
     if fact.closes:
         return _closed(fact, candidates, said_at, threshold)
@@ -99,6 +106,8 @@ def decide(
     before = [candidate for candidate in former if _within(candidate.memory, project) and relations.same_statement(fact, candidate, threshold)]
     lineages = {candidate.memory.lineage for candidate in before}
     refuted += [candidate.memory for candidate in others if candidate.memory.lineage in lineages and candidate.memory not in refuted]
+    if by_hand and not refuted:
+        refuted = [candidate.memory for candidate in others if relations.another_day(fact, candidate.memory)]
     if not refuted and (meant := restating.meant(fact, others, said_at=said_at)):
         refuted = [meant]
     if not refuted:

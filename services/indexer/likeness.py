@@ -218,8 +218,17 @@ def renumbered(one: str, other: str) -> bool:
 
     Numbers that come before it say what it is about and must be equal; a habit may have several weekdays ("on Fridays").
     """
+    return not (_HABIT.search(one) or _HABIT.search(other)) and _one_apart(one, other)
+
+
+def another_day(one: str, other: str) -> bool:
+    """Whether both texts tell the same habit, with another weekday."""
+    return bool(_HABIT.search(one) and _HABIT.search(other)) and _one_apart(one, other)
+
+
+def _one_apart(one: str, other: str) -> bool:
     mine, theirs = _segments(one), _segments(other)
-    if len(mine) != len(theirs) or _HABIT.search(one) or _HABIT.search(other):
+    if len(mine) != len(theirs):
         return False
     different = [position for position, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
     quantities = [position for position, (counted, _) in enumerate(mine) if counted]

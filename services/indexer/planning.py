@@ -10,8 +10,8 @@ from operator import mul
 import msgspec
 from msgspec.structs import replace
 
-from services.core import memory_ids, messages, models
-from services.indexer import dedup, likeness, slots
+from services.core import instructions, memory_edit, memory_ids, messages, models, sharing
+from services.indexer import dedup, likeness, relations, slots
 
 _MOST_EVIDENCE = 50  # the first words and the latest ones; a habit repeated for years must not grow without end
 
@@ -54,45 +54,97 @@ def plan(
     threshold: float,
     now: float,
     given: models.Memory | None = None,
+    promotion: sharing.Promotion = "off",
+    team: Sequence[Known] = (),
 ) -> Plan:
     """vectors: the embedding of each fact's text. known: what the turn's facts may be about, as it was `before` the turn, without the turn's own.
-    given: the memory that the only fact is already, as its person wrote it by hand."""
+    given: the memory that the only fact is already, as its person wrote it by hand, or released it (`settled`).
+    promotion: what becomes of facts about the project. team: what others have shared that the facts may repeat."""
     try:
-        return _drafted(payload, vectors, known, given, threshold=threshold, now=now)
+        return _drafted(_Draft(payload, known, given, now, promotion, team), payload, vectors, threshold)
     finally:
         likeness.forget()
 
 
-def _drafted(
-    payload: messages.StoreFacts,
-    vectors: Sequence[Sequence[float]],
-    known: Sequence[Known],
-    given: models.Memory | None,
-    *,
-    threshold: float,
-    now: float,
-) -> Plan:
-    draft = _Draft(payload, known, given, now)
+def settled(memory: models.Memory, turn: str) -> messages.StoreFacts:
+    """A memory as the only fact of a turn: what was read out of its words when it came in. It was said when its person last stood by it."""
+    same = {field: getattr(memory, field) for field in models.Fact.__struct_fields__ if field in models.Memory.__struct_fields__}
+    return messages.StoreFacts(
+        turn=turn,
+        principal=models.Principal(memory.team, memory.owner),
+        said_at=memory_edit.last_said(memory),
+        facts=(models.Fact(**same, quote=memory.evidence[0].quote if memory.evidence else memory.text),),
+        project=memory.project,
+    )
+
+
+def as_current(memory: models.Memory) -> models.Memory:
+    """What imported facts may join, as `plan` looks at what is current."""
+    return memory if memory.status is models.Status.QUARANTINED else replace(memory, status=models.Status.CURRENT)
+
+
+def waiting(plan: Plan) -> Plan:
+    """What imported facts change: memories that wait for their owner, and are nobody else's business before he has said yes."""
+    return replace(plan, created=tuple(map(_waiting, plan.created)), changed=tuple(map(_waiting, plan.changed)))
+
+
+def _waiting(memory: models.Memory) -> models.Memory:
+    waits = memory.status is models.Status.CURRENT
+    return replace(memory, status=models.Status.PENDING, visibility=models.Visibility.PRIVATE) if waits else memory
+
+
+def _drafted(draft: "_Draft", payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], threshold: float) -> Plan:
     for index, (fact, vector) in enumerate(zip(payload.facts, vectors, strict=True)):
         project = "" if fact.category in models.PERSONAL_CATEGORIES else payload.project
         current, former = draft.candidates(vector)
-        decision = dedup.decide(fact, current, former=former, project=project, said_at=payload.said_at, threshold=threshold)
+        if draft.holds(index, fact, project):
+            decision = _aside(fact, draft.held(vector), threshold)
+        else:
+            decision = dedup.decide(
+                fact, current, former=former, project=project, said_at=payload.said_at, threshold=threshold, by_hand=payload.by_hand
+            )
         draft.apply(index, decision, project, vector)
     return draft.plan()
+
+
+def _aside(fact: models.Fact, held: Sequence[dedup.Candidate], threshold: float) -> dedup.Decision:
+    """What reads like an instruction ends nothing: it waits beside what is known, once."""
+    same = [each for each in held if relations.same_statement(fact, each, threshold)]
+    return dedup.Reinforce(max(same, key=lambda each: (each.cosine, each.memory.id)).memory) if same else dedup.Insert(fact)
 
 
 class _Draft:
     """The memories as the facts so far have made them."""
 
-    def __init__(self, payload: messages.StoreFacts, known: Sequence[Known], given: models.Memory | None, now: float) -> None:
+    def __init__(
+        self,
+        payload: messages.StoreFacts,
+        known: Sequence[Known],
+        given: models.Memory | None,
+        now: float,
+        promotion: sharing.Promotion,
+        team: Sequence[Known],
+    ) -> None:
         self._payload = payload
         self._given = given
+        self._settled = None if payload.by_hand else given
         self._now = now
+        self._promotion = promotion
+        self._said = [*team, *(each for each in known if sharing.declined([each.memory]))]
         self._before: dict[str, models.Memory] = {each.memory.id: each.memory for each in known}
         self._after: dict[str, models.Memory] = dict(self._before)
         self._vectors: dict[str, Sequence[float]] = {each.memory.id: each.vector for each in known}
         self._merged: list[tuple[str, str]] = []
         self._decisions: list[dedup.Decision] = []
+
+    def holds(self, index: int, fact: models.Fact, project: str) -> bool:
+        """Whether the fact waits until somebody has looked at it."""
+        return not fact.closes and self._made(index, fact, project).status is models.Status.QUARANTINED
+
+    def held(self, vector: Sequence[float]) -> list[dedup.Candidate]:
+        """What reads like an instruction, released or not."""
+        kept = [memory for memory in self._after.values() if memory.held and memory.status is not models.Status.SUPERSEDED]
+        return [dedup.Candidate(memory, _cosine(vector, self._vectors[memory.id])) for memory in kept]
 
     def candidates(self, vector: Sequence[float]) -> tuple[list[dedup.Candidate], list[dedup.Candidate]]:
         """The current memories and the superseded ones."""
@@ -103,9 +155,11 @@ class _Draft:
 
     def apply(self, index: int, decision: dedup.Decision, project: str, vector: Sequence[float]) -> None:
         self._decisions.append(decision)
+        if self._payload.imported:
+            return self._wait(index, decision, project, vector)
         match decision:
             case dedup.Reinforce(memory, ended):
-                self._after[memory.id] = reinforced(memory, self._payload, index)
+                self._after[memory.id] = self._reinforced(memory, index)
                 self._retire(ended, memory, self._payload.said_at)
             case dedup.Insert(_, models.Memory() as again):
                 self._after[again.id] = self._revive(index, again)
@@ -113,18 +167,37 @@ class _Draft:
                 self._create(index, fact, project, vector)
             case dedup.Supersede(memories, fact, again):
                 where = "" if fact.category in models.PERSONAL_CATEGORIES else memories[0].project
-                made = self._revive(index, again) if again else self._create(index, fact, where, vector, self._words_of(index, memories[0]))
+                if again:
+                    made = self._revive(index, again, memories)
+                else:
+                    made = self._create(index, fact, where, vector, self._words_of(index, memories[0]), instead=memories)
                 made = replace(made, project=where, supersedes=memories[0].id, lineage=memories[0].lineage)
                 self._after[made.id] = made
                 self._retire(memories, made, self._payload.said_at if fact.valid_from is None else fact.valid_from)
             case dedup.Close(memories):
                 self._after |= {memory.id: _retired(self._after[memory.id], "", self._payload.said_at) for memory in memories}
             case dedup.Stale(_, _, models.Memory() as again):
-                self._after[again.id] = reinforced(again, self._payload, index)
+                self._after[again.id] = self._reinforced(again, index)
             case dedup.Stale(by, fact):
                 made = self._create(index, fact, by.project, vector)
                 at = by.said_at if by.valid_from is None else by.valid_from
-                self._after[made.id] = replace(_retired(made, by.id, at), lineage=by.lineage)
+                made = replace(_retired(made, by.id, at), lineage=by.lineage)
+                self._after[made.id] = made if self._given else replace(made, visibility=models.Visibility.PRIVATE)
+            case dedup.Drop():
+                pass
+
+    def _wait(self, index: int, decision: dedup.Decision, project: str, vector: Sequence[float]) -> None:
+        """What is imported joins what says the same, and ends what its person asked to forget. Which of two holds is decided at their release."""
+        match decision:
+            case dedup.Reinforce(memory):
+                self._after[memory.id] = reinforced(memory, self._payload, index)
+            case dedup.Supersede(memories, fact):
+                where = "" if fact.category in models.PERSONAL_CATEGORIES else memories[0].project
+                self._create(index, fact, where, vector, self._words_of(index, memories[0]))
+            case dedup.Insert(fact) | dedup.Stale(_, fact):
+                self._create(index, fact, project, vector)
+            case dedup.Close(memories):
+                self._after |= {memory.id: _retired(self._after[memory.id], "", self._payload.said_at) for memory in memories}
             case dedup.Drop():
                 pass
 
@@ -134,7 +207,7 @@ class _Draft:
         return Plan(
             created=tuple(memory for each, memory in self._after.items() if each not in self._before),
             former=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.SUPERSEDED),
-            changed=tuple(memory for memory in changed if self._before[memory.id].status is models.Status.CURRENT),
+            changed=tuple(memory for memory in changed if self._before[memory.id].status is not models.Status.SUPERSEDED),
             merged=(*self._merged, *self._moved_on(given_up)),
             given_up=given_up,
             decisions=tuple(self._decisions),
@@ -151,29 +224,53 @@ class _Draft:
             ):
                 if self._given is None:
                     return None
-                fact = self._payload.facts[0]
-                made = _handed_over(self._given, remembered(fact, self._payload, 0, project=self._given.project, now=self._now))
+                made = self._made(0, self._payload.facts[0], self._given.project)
                 return replace(_retired(made, by.id, self._payload.said_at), lineage=self._after[by.id].lineage)
         return None
 
     def _moved_on(self, given_up: models.Memory | None) -> Iterator[tuple[str, str]]:
         """A memory that was written by hand may have been edited before this: that history goes along."""
-        own = memory_ids.of_fact(self._payload.principal, self._payload.turn, 0)
+        if self._settled:
+            own, former = self._settled.id, self._settled.lineage
+        else:
+            own = former = memory_ids.of_fact(self._payload.principal, self._payload.turn, 0)
         last = given_up or self._after.get(own)
-        if self._payload.by_hand and last is not None and last.lineage != own:
-            yield own, last.lineage
+        if (self._payload.by_hand or self._settled) and last is not None and last.lineage != former:
+            yield former, last.lineage
 
-    def _create(self, index: int, fact: models.Fact, project: str, vector: Sequence[float], words: Sequence[models.Evidence] = ()) -> models.Memory:
-        memory = remembered(fact, self._payload, index, project=project, now=self._now)
-        memory = _handed_over(self._given, memory) if self._given else memory
+    def _create(
+        self,
+        index: int,
+        fact: models.Fact,
+        project: str,
+        vector: Sequence[float],
+        words: Sequence[models.Evidence] = (),
+        instead: Sequence[models.Memory] = (),
+    ) -> models.Memory:
+        """instead: the memories whose place it takes."""
+        memory = self._made(index, fact, project)
         memory = replace(memory, evidence=_kept((*words, *memory.evidence)))
-        self._after[memory.id] = memory
+        self._after[memory.id] = memory if _decided(self._given) else self._placed(memory, vector, instead)
         self._vectors[memory.id] = vector
-        return memory
+        return self._after[memory.id]
 
-    def _revive(self, index: int, memory: models.Memory) -> models.Memory:
-        said = reinforced(replace(memory, valid_to=None), self._payload, index)
-        return replace(said, status=models.Status.CURRENT, superseded_by="", said_at=max(memory.said_at, self._payload.said_at))
+    def _placed(self, memory: models.Memory, vector: Sequence[float], former: Sequence[models.Memory]) -> models.Memory:
+        said = any(sharing.repeats(memory, each.memory, _cosine(vector, each.vector)) for each in self._said if each.memory.id != memory.id)
+        return sharing.placed(memory, former, promotion=self._promotion, said_already=said)
+
+    def _made(self, index: int, fact: models.Fact, project: str) -> models.Memory:
+        if self._settled:
+            return replace(self._settled, replaces="")
+        memory = remembered(fact, self._payload, index, project=project, now=self._now)
+        return instructions.guarded(_handed_over(self._given, memory) if self._given else memory)
+
+    def _reinforced(self, memory: models.Memory, index: int) -> models.Memory:
+        return joined(memory, self._settled) if self._settled else reinforced(memory, self._payload, index)
+
+    def _revive(self, index: int, memory: models.Memory, instead: Sequence[models.Memory] = ()) -> models.Memory:
+        said = self._reinforced(replace(memory, valid_to=None), index)
+        said = replace(said, status=instructions.standing(memory), superseded_by="", said_at=max(memory.said_at, self._payload.said_at))
+        return self._placed(said, self._vectors[memory.id], (memory, *instead))
 
     def _words_of(self, index: int, memory: models.Memory) -> tuple[models.Evidence, ...]:
         """The words behind what was corrected: "it's Leoncio" alone proves no name."""
@@ -212,6 +309,7 @@ def remembered(fact: models.Fact, payload: messages.StoreFacts, index: int, *, p
         entities=fact.entities,
         qualifiers=fact.qualifiers,
         evidence=(_evidence(payload, index),),
+        replaces=fact.replaces if payload.imported else "",
         lineage=identity,
         created_at=now,
         said_at=payload.said_at,
@@ -228,13 +326,16 @@ def _handed_over(given: models.Memory, memory: models.Memory) -> models.Memory:
     return replace(
         memory,
         category=given.category if given.supersedes else memory.category,  # its person has changed it
+        status=given.status,
         visibility=given.visibility,
-        mentions=given.mentions,
-        evidence=(*memory.evidence, *given.evidence[1:]),
+        held=given.held,
+        review=given.review,
+        reviewed_by=given.reviewed_by,
+        reviewed_at=given.reviewed_at,
+        edited_by=given.edited_by,
         supersedes=given.supersedes,
         created_at=given.created_at,
         said_at=max(given.said_at, memory.said_at),
-        reinforced_at=max(given.reinforced_at, memory.reinforced_at),
         accessed_at=max(given.accessed_at, memory.accessed_at),
     )
 
@@ -251,6 +352,31 @@ def reinforced(memory: models.Memory, payload: messages.StoreFacts, index: int) 
         evidence=_kept((*memory.evidence, _evidence(payload, index))),
         reinforced_at=max(memory.reinforced_at, said_at),
         accessed_at=max(memory.accessed_at, said_at),
+    )
+
+
+def told(memory: models.Memory, payload: messages.StoreFacts, fact: models.Fact) -> bool:
+    """Whether the memory has these very words behind it: of this turn, or of the same session as another client told of it."""
+    return any(
+        each.turn == payload.turn or (payload.session and each.session == payload.session and each.quote == fact.quote) for each in memory.evidence
+    )
+
+
+def joined(memory: models.Memory, other: models.Memory) -> models.Memory:
+    """The memory, with what another one that says the same was said by. What was said in one session in the same words is the same words."""
+    turns = {evidence.turn for evidence in memory.evidence}
+    said = {(evidence.session, evidence.quote) for evidence in memory.evidence if evidence.session}
+    new = [each for each in other.evidence if each.turn not in turns and (each.session, each.quote) not in said]
+    if not new:
+        return memory
+    known = len(other.evidence) - len(new)
+    return replace(
+        memory,
+        mentions=memory.mentions + max(len(new), other.mentions - known),
+        confidence=max(memory.confidence, other.confidence),
+        evidence=_kept((*memory.evidence, *new)),
+        reinforced_at=max(memory.reinforced_at, other.reinforced_at),
+        accessed_at=max(memory.accessed_at, other.accessed_at),
     )
 
 
@@ -275,8 +401,13 @@ def _evidence(payload: messages.StoreFacts, index: int) -> models.Evidence:
 def _retired(memory: models.Memory, by: str, at: float) -> models.Memory:
     """by: what took its place, "" for nothing. A stated end that comes before stays."""
     ended = at if memory.valid_to is None else min(at, memory.valid_to)
-    return replace(memory, status=models.Status.SUPERSEDED, superseded_by=by, valid_to=ended)
+    return replace(sharing.retired(memory), status=models.Status.SUPERSEDED, superseded_by=by, valid_to=ended)
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return float(sum(map(mul, one, other)))
+
+
+def _decided(given: models.Memory | None) -> bool:
+    """Whether somebody has decided already who sees what was written by hand, or waited: that stays."""
+    return given is not None and (given.visibility is not models.Visibility.PRIVATE or given.review is not models.Review.NONE)

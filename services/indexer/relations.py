@@ -69,6 +69,11 @@ def _exchanged_one_part(fact: models.Fact, memory: models.Memory, said_at: float
     )
 
 
+def another_day(fact: models.Fact, memory: models.Memory) -> bool:
+    """The same habit on another weekday: both may hold in what is said by the way, not in what somebody writes down as how it is."""
+    return fact.polarity and memory.polarity and slots.same_subject(fact, memory) and likeness.another_day(fact.text, memory.text)
+
+
 def concerns(fact: models.Fact, candidate: Candidate, threshold: float) -> bool:
     """Whether the memory is one that a fact of `closes` asks to forget: a statement, an attribute without a value, or all about a topic."""
     memory = candidate.memory

@@ -1,4 +1,4 @@
-"""What the indexer does with a job. Writes of one owner go one after the other."""
+"""What the indexer does with a job, under the lock of `owner_of` it: writes of one owner go one after the other."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -9,13 +9,20 @@ from services.indexer.writing import Writer
 OwnerLock = Callable[[models.Principal], AbstractContextManager[object]]
 
 
-def store_facts(payload: messages.StoreFacts, *, writer: Writer, owner_lock: OwnerLock) -> Sequence[messages.Job]:
-    with owner_lock(payload.principal):
-        writer.store_facts(payload)
+def owner_of(payload: messages.Payload) -> models.Principal:
+    return payload.said.principal if isinstance(payload, messages.LearnMore) else payload.principal
+
+
+def store_facts(payload: messages.StoreFacts, *, writer: Writer) -> Sequence[messages.Job]:
+    writer.store_facts(payload)
     return ()
 
 
-def touch(payload: messages.Touch, *, writer: Writer, owner_lock: OwnerLock) -> Sequence[messages.Job]:
-    with owner_lock(payload.principal):
-        writer.touch(payload)
+def settle(payload: messages.Settle, *, writer: Writer) -> Sequence[messages.Job]:
+    writer.settle(payload)
+    return ()
+
+
+def touch(payload: messages.Touch, *, writer: Writer) -> Sequence[messages.Job]:
+    writer.touch(payload)
     return ()

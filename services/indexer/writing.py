@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from services.core import memory_add, memory_edit, memory_ids, messages, models, ports, telemetry
+from services.core import instructions, memory_add, memory_edit, memory_ids, messages, models, ports, sharing, telemetry
 from services.indexer import dedup, kinds, planning, slots
 
 _NEIGHBOURS = 50
 _FORMER = 20
 _LATEST = 50
 _OF_ATTRIBUTE = 100
+_TEAM = 10
 
 _NAMES: dict[type[dedup.Decision], str] = {
     dedup.Reinforce: "reinforce",
@@ -25,6 +26,9 @@ _NAMES: dict[type[dedup.Decision], str] = {
     dedup.Close: "close",
     dedup.Drop: "drop",
 }
+
+
+_WAITING = frozenset({models.Status.PENDING, models.Status.QUARANTINED})
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -39,16 +43,28 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Writer:
-    """The one writer of facts. `threshold`: the cosine from which a memory is a candidate for being the same fact."""
+    """The one writer of facts. `threshold`: the cosine from which a memory is a candidate for being the same fact. `promotion`: what becomes of
+    facts about a project."""
 
-    def __init__(self, store: ports.MemoryStore, embedder: ports.Embedder, *, clock: Callable[[], float], threshold: float = 0.82) -> None:
+    def __init__(
+        self,
+        store: ports.MemoryStore,
+        embedder: ports.Embedder,
+        *,
+        clock: Callable[[], float],
+        threshold: float = 0.82,
+        promotion: sharing.Promotion = "off",
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._clock = clock
         self._threshold = threshold
+        self._promotion = promotion
 
     def store_facts(self, payload: messages.StoreFacts) -> Written:
         """Remember the facts of one turn. The same payload again, after a crash at any point or after success, changes nothing more."""
+        if payload.imported:
+            return self._let_wait(payload)
         given = self._given(payload)
         if payload.by_hand and given is None:
             return Written()
@@ -57,18 +73,88 @@ class Writer:
                 self._store.delete(_managed(payload.principal), [given.id])
             return Written()
         vectors = self._embedder.embed([fact.text for fact in payload.facts], "document")
-        known = self._known(payload, vectors)
         unread = given if given and memory_add.unread(given) else None
-        plan = planning.plan(payload, vectors, known, threshold=self._threshold, now=self._clock(), given=unread)
+        known = self._known(payload, vectors, unread)
+        plan = planning.plan(
+            payload,
+            vectors,
+            known,
+            threshold=self._threshold,
+            now=self._clock(),
+            given=unread,
+            promotion=self._promotion,
+            team=list(self._shared(payload, vectors)),
+        )
         self._create(payload, plan, vectors, unread)
         self._change(payload, plan)
         if plan.given_up:  # last of all: what says it must be there
             self._store.put([ports.Embedded(plan.given_up, vectors[0])])
         return _counted(plan.decisions)
 
+    def settle(self, payload: messages.Settle) -> Written:
+        """Decide about a memory that its owner has released: it takes the place of others, joins one, or becomes history. Again, it changes nothing
+        more. One that is not current (any more) is left as it is."""
+        memory = self._store.get(_managed(payload.principal), payload.id)
+        if memory is None or memory.status is not models.Status.CURRENT or memory.owner != payload.principal.user:
+            return Written()
+        said = planning.settled(memory, payload.turn)
+        vectors = self._embedder.embed([memory.text], "document")
+        found = self._found(said, vectors, frozenset())
+        known = {each.memory.id: each for each in found if each.memory.id != memory.id and not memory_add.unread(each.memory)}
+        plan = planning.plan(
+            said,
+            vectors,
+            list(known.values()),
+            threshold=self._threshold,
+            now=self._clock(),
+            given=memory,
+            promotion=self._promotion,
+            team=list(self._shared(said, vectors)),
+        )
+        self._create(said, plan, vectors, memory)
+        self._change(said, plan)
+        if plan.given_up:
+            self._store.put([ports.Embedded(plan.given_up, vectors[0])])
+        return _counted(plan.decisions)
+
     def touch(self, payload: messages.Touch) -> None:
         """Note that the memories were shown in a conversation."""
         self._store.touch(_managed(payload.principal), payload.ids, payload.at)
+
+    def _let_wait(self, payload: messages.StoreFacts) -> Written:
+        """Imported facts, put together with what waits already. Nothing that is current changes, and no words are learnt from twice."""
+        if not payload.facts:
+            return Written()
+        vectors = self._embedder.embed([fact.text for fact in payload.facts], "document")
+        ids = frozenset(_turn_ids(payload))
+        there: dict[str, planning.Known] = {}
+        for each in self._waiting_or_told(payload, vectors):
+            if each.memory.id not in ids and (each.vector or each.memory.id not in there):
+                there[each.memory.id] = each
+        known = [planning.Known(planning.as_current(each.memory), each.vector) for each in there.values()]
+        plan = planning.waiting(planning.plan(payload, vectors, known, threshold=self._threshold, now=self._clock()))
+        self._create(payload, plan, vectors, None)
+        waited = [memory for memory in plan.changed if there[memory.id].memory.status in _WAITING]
+        if joined := [memory for memory in waited if memory.status in _WAITING]:
+            self._store.update(joined)
+        if closed := [memory.id for memory in waited if memory.status is models.Status.SUPERSEDED]:
+            self._store.delete(_managed(payload.principal), closed)
+        return _counted(plan.decisions)
+
+    def _waiting_or_told(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]]) -> Iterator[planning.Known]:
+        """What waits, and any memory that has these very words behind it: of an earlier import, or of the session itself."""
+        scope = models.Scope(payload.principal.team, payload.principal.user, frozenset({payload.project}))
+        pending = ports.Where(status=models.Status.PENDING, owner=payload.principal.user)
+        for fact, vector in zip(payload.facts, vectors, strict=True):
+            yield from _hits(self._store.nearest(scope, vector, limit=_NEIGHBOURS, where=pending, exact=True))
+            everything = msgspec.structs.replace(pending, status=None)
+            told = self._store.nearest(scope, vector, limit=_NEIGHBOURS, where=everything, exact=True)
+            yield from _hits(hit for hit in told if planning.told(hit.memory, payload, fact))
+            if instructions.reason_of((fact.text, fact.quote)):
+                held = msgspec.structs.replace(pending, status=models.Status.QUARANTINED)
+                yield from _hits(self._store.nearest(scope, vector, limit=_FORMER, where=held, exact=True))
+            if fact.correction:
+                yield from map(planning.Known, self._store.find(scope, pending, limit=_LATEST))
 
     def _given(self, payload: messages.StoreFacts) -> models.Memory | None:
         """What its person wrote by hand: as it was written, or as an unfinished run of the turn has left it. None if it was erased, reworded or
@@ -80,13 +166,14 @@ class Writer:
             return memory
         return None
 
-    def _known(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]]) -> list[planning.Known]:
-        """What the facts may be about, as it was before this turn, each once."""
+    def _known(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]], unread: models.Memory | None) -> list[planning.Known]:
+        """What the facts may be about, as it was before this turn, each once. What is unread is not known yet: its own turn
+        looks at the others, however late it comes. And it has retired nothing."""
         turn_ids = frozenset(_turn_ids(payload))
         found: dict[str, planning.Known] = {}
         for each in self._found(payload, vectors, turn_ids):
-            memory = planning.before(each.memory, turn_ids)
-            if memory.id not in turn_ids and (each.vector or memory.id not in found):
+            memory = each.memory if unread else planning.before(each.memory, turn_ids)
+            if memory.id not in turn_ids and not memory_add.unread(memory) and (each.vector or memory.id not in found):
                 found[memory.id] = planning.Known(memory, each.vector)
         return list(found.values())
 
@@ -98,6 +185,9 @@ class Writer:
             yield from _hits(self._store.nearest(scope, vector, limit=_NEIGHBOURS, where=mine, exact=True))
             past = msgspec.structs.replace(mine, status=models.Status.SUPERSEDED)
             yield from _hits(self._store.nearest(scope, vector, limit=_FORMER, where=past, exact=True))
+            if instructions.reason_of((fact.text, fact.quote)):
+                waiting = msgspec.structs.replace(mine, status=models.Status.QUARANTINED)
+                yield from _hits(self._store.nearest(scope, vector, limit=_FORMER, where=waiting, exact=True))
             for value in filter(None, (fact.value, fact.replaces, kinds.rivals(fact.value))):
                 yield from _hits(self._store.lexical(scope, value, limit=_NEIGHBOURS, where=mine))
             if fact.attribute:
@@ -105,6 +195,20 @@ class Writer:
                 yield from map(planning.Known, self._store.find(scope, where, limit=_OF_ATTRIBUTE))
             elif fact.correction:
                 yield from map(planning.Known, self._store.find(scope, mine, limit=_LATEST))
+
+    def _shared(self, payload: messages.StoreFacts, vectors: Sequence[Sequence[float]]) -> Iterator[planning.Known]:
+        """What others have shared that may be the same: nobody proposes what the team has."""
+        if self._promotion == "off" or not payload.project:
+            return
+        scope = models.Scope(payload.principal.team, payload.principal.user, frozenset({payload.project}))
+        shared = ports.Where(visibility=models.Visibility.TEAM)
+        for fact, vector in zip(payload.facts, vectors, strict=True):
+            found = [*_hits(self._store.nearest(scope, vector, limit=_TEAM, where=shared, exact=True))]
+            if fact.attribute:
+                where = msgspec.structs.replace(shared, attribute=slots.plain_attribute(fact.attribute))
+                hits = self._store.nearest(scope, vector, limit=_OF_ATTRIBUTE, where=where, exact=True)
+                found.extend(_hits(hits))
+            yield from (each for each in found if each.memory.owner != payload.principal.user)
 
     def _retired_by(self, payload: messages.StoreFacts, turn_ids: frozenset[str], vector: Sequence[float]) -> Iterator[planning.Known]:
         """What an earlier, unfinished run of this turn has retired already. Any vector does: all of them are asked for."""
@@ -132,7 +236,7 @@ class Writer:
         planned = {memory.id for memory in (*plan.created, *plan.former, *plan.changed, *filter(None, [plan.given_up]))}
         moved = [memory for memory in self._moved(payload, plan.merged) if memory.id not in planned]
         scope = _managed(payload.principal)
-        changed = [memory for memory in plan.changed if (now := self._store.get(scope, memory.id)) and now.status is models.Status.CURRENT]
+        changed = [memory for memory in plan.changed if (now := self._store.get(scope, memory.id)) and _as_planned(now.status, memory)]
         if moved or plan.former or changed:
             self._store.update([*moved, *plan.former, *changed])
 
@@ -161,3 +265,8 @@ def _counted(decisions: Sequence[dedup.Decision]) -> Written:
     for name, count in counts.items():
         telemetry.DEDUP.labels(name).inc(count)
     return Written(counts["insert"], counts["supersede"], counts["reinforce"], counts["stale"], counts["close"], counts["drop"])
+
+
+def _as_planned(status: models.Status, memory: models.Memory) -> bool:
+    """Whether a memory of this status may become that: what has become history, or waits, since an earlier run of the plan stays so."""
+    return status is models.Status.CURRENT or (status is models.Status.QUARANTINED and memory.status is status)

@@ -54,7 +54,7 @@ def block(ranked: Sequence[models.Ranked], *, now: float, redact: Redact, max_to
     now: epoch seconds, named in the heading so that ages can be told. redact: run over the memories' texts, without the characters that could
     hide a secret from it.
     """
-    said = redact([_visible(one.memory.text) for one in ranked])
+    said = redact([visible(one.memory.text) for one in ranked])
     lines = [_Line(one.memory.id, _label(one.memory), text) for one, each in zip(ranked, said, strict=True) if (text := neutral(each))]
     shown = budget.fit(lines, max_tokens, whole=lambda some: _framed(some, now), shorter=_shorter)
     if not shown:
@@ -69,11 +69,19 @@ def neutral(text: str, longest: int = LONGEST_TEXT) -> str:
 
     The placeholder of what was redacted (`<EMAIL_1>`) stays as it is: it is no tag of anybody's.
     """
-    text = " ".join(_visible(text).split())
+    text = _tame(" ".join(visible(text).split()))
+    return text if len(text) <= longest else _at_word(text[: longest - 1]) + "…"
+
+
+def neutral_lines(text: str) -> str:
+    """The same of a text whose lines mean something, a note's: they and their indents stay."""
+    return _tame("\n".join(visible(text).splitlines()))
+
+
+def _tame(text: str) -> str:
     text = _TAG_START.sub("‹", text)
     text = _CHAT_TOKEN.sub(r"(\1\2)", text)
-    text = _ROLE.sub(r"\1\2 -", text)
-    return text if len(text) <= longest else _at_word(text[: longest - 1]) + "…"
+    return _ROLE.sub(r"\1\2 -", text)
 
 
 def _framed(lines: Sequence[_Line], now: float) -> str:
@@ -83,7 +91,8 @@ def _framed(lines: Sequence[_Line], now: float) -> str:
 
 def _label(memory: models.Memory) -> str:
     project = f"project {neutral(memory.project, LONGEST_NAME)}, " if memory.project else ""
-    return f"{marks.ITEM}{project}{_scope(memory)}, {neutral(memory.owner, LONGEST_NAME)}, {_date(memory.said_at)}] "
+    worded = f", worded by {neutral(memory.edited_by, LONGEST_NAME)}" if memory.edited_by else ""
+    return f"{marks.ITEM}{project}{_scope(memory)}, {neutral(memory.owner, LONGEST_NAME)}{worded}, {_date(memory.said_at)}] "
 
 
 def _date(seconds: float) -> str:
@@ -94,7 +103,7 @@ def _scope(memory: models.Memory) -> str:
     return "shared with the team" if memory.visibility is models.Visibility.TEAM else "private"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Without control, bidirectional, zero-width and unassigned characters and lone surrogates; all white space is kept as such."""
     if text.isascii() and text.isprintable():
         return text

@@ -78,6 +78,13 @@ class NoteWriter:
             self._store.put([changed])
             return changed
 
+    def show(self, owner: models.Principal, note_id: str, visibility: models.Visibility) -> models.Note:
+        """Let others see a note of the owner's, or no longer. Nothing is embedded, `updated_at` stays. Who may: the caller's business."""
+        with self._owner_lock(owner):
+            note = replace(self._own(owner, note_id), visibility=visibility)
+            rescope(self._store, owner, note)
+            return note
+
     def delete(self, principal: models.Principal, ids: Sequence[str]) -> int:
         """Erase notes of the caller's own; how many there were."""
         with self._owner_lock(principal):
@@ -136,6 +143,14 @@ class NoteWriter:
         if note is None:
             raise errors.NotFound(f"there is no note {note_id}")
         return _checked_own(principal, note)
+
+
+def rescope(store: ports.NoteStore, owner: models.Principal, note: models.Note) -> None:
+    """Put a note of the owner's with another owner or visibility, and its passages with it. Under the owner's lock."""
+    passages = store.passages(_sight(owner), note.id)
+    vectors = store.embeddings(_sight(owner), [one.digest for one in passages])
+    moved = [replace(one, owner=note.owner, visibility=note.visibility) for one in passages if one.digest in vectors]
+    store.put([note], ports.EmbeddedPassage.of_note(moved, [vectors[one.digest] for one in moved]))
 
 
 def digest_of(text: str) -> str:

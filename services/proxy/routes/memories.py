@@ -5,9 +5,24 @@ from typing import Annotated, Literal
 
 from litestar import Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from msgspec.structs import replace
 
-from services.core import api, engine_api, errors, memory_add, memory_edit, messages, models, ports
-from services.proxy import redacting, uses
+from services.core import (
+    api,
+    engine_api,
+    erasure_api,
+    errors,
+    instructions,
+    memory_add,
+    memory_edit,
+    messages,
+    models,
+    ports,
+    reviewing,
+    rights,
+    sharing,
+)
+from services.proxy import auditing, erasing, redacting, reviews, uses
 from services.proxy.parts import Parts
 from services.proxy.routes import failures, given
 from services.proxy.routes.recall import recalled
@@ -16,8 +31,8 @@ _NEAR = 5  # memories that may say the same as a new one
 _DEFAULT_SIMILAR = 10
 _MOST_SIMILAR = 100
 
-Shown = Literal["current", "superseded", "all"]
-Whose = Literal["private", "team", "all"]
+Shown = Literal["current", "superseded", "pending", "quarantined", "all"]
+Whose = Literal["private", "proposed", "team", "all"]
 
 
 def router() -> Router:
@@ -26,8 +41,11 @@ def router() -> Router:
     )
 
 
-def managed(principal: models.Principal) -> models.Scope:
-    """All that the caller may look at, whatever its project."""
+managed = rights.managed
+
+
+def told(principal: models.Principal) -> models.Scope:
+    """What a model may be told on the caller's behalf, whatever its project: nothing that others have only proposed."""
     return models.Scope(principal.team, principal.user, projects=None)
 
 
@@ -46,6 +64,7 @@ def listed(
     where = _where(status, category, whose)
     scope = managed(principal)
     found = parts.store.find(scope, where, limit=limit, offset=offset)
+    auditing.note(parts, principal, ports.Act.READ, [memory.id for memory in found], detail="list")
     return api.Memories(tuple(map(api.memory_of, found)), parts.store.count(scope, where), limit, offset)
 
 
@@ -62,9 +81,7 @@ def searched(
     """Memories of every project of the caller, ranked as a recall ranks them."""
     if not q.strip():
         raise errors.BadInput("q is missing: GET /memories/search?q=words")
-    return recalled(
-        parts, managed(principal), api.Ask(query=q, kind="memories", mode=mode, limit=limit, min_score=min_score, token_budget=token_budget)
-    )
+    return recalled(parts, told(principal), api.Ask(query=q, kind="memories", mode=mode, limit=limit, min_score=min_score, token_budget=token_budget))
 
 
 @get("/count", sync_to_thread=True)
@@ -81,7 +98,8 @@ def counted(
 
 @post(sync_to_thread=True)
 def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add]) -> Response[api.Memory]:
-    """Remember a statement, in the caller's own words: 201, and it is recalled at once. Just the same words again are the memory that says them: 200.
+    """Remember a statement, in the caller's own words: 201, and it is recalled at once, unless it reads like an instruction (`status`). Just the same
+    words again are the memory that says them: 200.
     Shortly after it is decided like a statement in a conversation whether it replaces a memory, says what another one says already, or is new."""
     redact = redacting.Redacting.of(parts.settings).within(principal.team)
     text = redact([_checked_text(data.text, "give the statement to remember")])[0]
@@ -91,13 +109,19 @@ def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add
         raise errors.BadInput(f"project has {len(data.project)} characters: at most {api.LONGEST_NAME} are taken")
     vector = parts.embedder.embed([text], "document")[0]
     with parts.owner_lock(principal):
-        near = parts.store.nearest(managed(principal), vector, limit=_NEAR, where=ports.Where(owner=principal.user), exact=True)
+        near = [
+            hit
+            for status in (models.Status.CURRENT, models.Status.QUARANTINED)
+            for hit in parts.store.nearest(told(principal), vector, limit=_NEAR, where=ports.Where(status=status, owner=principal.user), exact=True)
+        ]
         for hit in near:
             if memory_add.says(hit.memory, text, data.project):
                 return Response(api.memory_of(hit.memory), status_code=200)
         memory, turn = memory_add.added(principal, text, category=data.category, project=data.project, now=parts.clock())
+        memory = instructions.guarded(memory)
         parts.enqueue([messages.Job.of(messages.Task.LEARN_TURN, turn)])  # first: of a memory that is not there the job makes nothing
         parts.store.put([ports.Embedded(memory, vector)])
+    auditing.note(parts, principal, ports.Act.ADDED, [memory.id])
     return Response(api.memory_of(memory), status_code=201)
 
 
@@ -106,6 +130,7 @@ def shown(parts: given.Parts, principal: given.Principal, memory_id: FromPath[st
     """One memory with the words that prove it. It counts as opened."""
     memory = found(parts, principal, memory_id)
     uses.opened(parts, principal, memory.id)
+    auditing.note(parts, principal, ports.Act.READ, [memory.id])
     return api.memory_of(memory)
 
 
@@ -117,7 +142,7 @@ def similar(
     memory = found(parts, principal, memory_id)
     limit = min(max(1, limit), _MOST_SIMILAR)
     (vector,) = parts.embedder.embed([memory.text], "document")
-    hits = parts.store.nearest(managed(principal), vector, limit=limit + 1)  # a lineage has one current version
+    hits = parts.store.nearest(told(principal), vector, limit=limit + 1)  # a lineage has one current version
     others = [hit for hit in hits if hit.memory.lineage != memory.lineage][:limit]
     return engine_api.SimilarMemories(memory.id, tuple(engine_api.similar_of(hit) for hit in others))
 
@@ -127,35 +152,35 @@ def lineage(parts: given.Parts, principal: given.Principal, memory_id: FromPath[
     """All versions of the memory: what it replaced and what replaced it."""
     memory = found(parts, principal, memory_id)
     versions = memory_edit.history(parts.store, managed(principal), memory.id)
+    auditing.note(parts, principal, ports.Act.READ, [version.id for version in versions])
     return api.Lineage(memory.id, tuple(map(api.memory_of, versions)))
 
 
 @patch("/{memory_id:str}", sync_to_thread=True)
 def edited(parts: given.Parts, principal: given.Principal, memory_id: FromPath[str], data: JSONBody[api.Edit]) -> api.Memory:
-    """Correct text or category; what it was stays in the history."""
+    """Correct text or category; what it was stays in the history. A curator corrects also what others have proposed or shared; what a member shared
+    and words anew is proposed anew."""
     change = _checked(data, redacting.Redacting.of(parts.settings).within(principal.team))
-    with parts.owner_lock(principal):
-        memory = own(found(parts, principal, memory_id), principal)
-        if memory.status is not models.Status.CURRENT:
+    with parts.owner_lock(reviews.owner_of(found(parts, principal, memory_id))):
+        memory = found(parts, principal, memory_id)
+        rights.check_changes(principal, memory)
+        if memory.status is models.Status.SUPERSEDED:
             raise errors.BadInput(f"{memory.id} is history: edit {memory.superseded_by or 'the current version'} instead")
-        new, archived = memory_edit.edited(memory, text=change.text, category=change.category, now=parts.clock())
+        promotion = sharing.in_force(parts.settings)
+        new, archived = reviewing.edited(memory, principal, text=change.text, category=change.category, now=parts.clock(), promotion=promotion)
         vectors = parts.embedder.embed([archived.text, new.text], "document")
         parts.store.put([ports.Embedded(version, vector) for version, vector in zip((archived, new), vectors, strict=True)])
+        reviews.write(parts, memory, new)
+    auditing.note(parts, principal, ports.Act.EDITED, [new.id])
     return api.memory_of(new)
 
 
 @delete("/{memory_id:str}", status_code=200, sync_to_thread=True)
-def forgotten(parts: given.Parts, principal: given.Principal, memory_id: FromPath[str]) -> api.Receipt:
-    """Erase the memory with its whole history, and every inserted block that showed it."""
-    with parts.owner_lock(principal):
-        memory = own(found(parts, principal, memory_id), principal)
-        ids = [version.id for version in memory_edit.lineage(parts.store, managed(principal), memory.lineage)]
-        # The ledger first: when it is away nothing is half erased. And again after: a call in flight may have shown the memory meanwhile.
-        blocks = parts.ledger.forget(ids)
-        deleted = parts.store.delete(managed(principal), ids)
-        blocks += parts.ledger.forget(ids)
-        parts.uses.forget(principal, ids)
-    return api.Receipt(memory.id, deleted, blocks)
+def forgotten(parts: given.Parts, principal: given.Principal, memory_id: FromPath[str]) -> erasure_api.Receipt:
+    """Erase the memory with its whole history, and all that would show it or bring it back."""
+    memory = found(parts, principal, memory_id)
+    rights.check_changes(principal, memory)
+    return replace(erasing.forget(parts, principal, erasing.Chosen(memories=(memory,))), id=memory.id)
 
 
 def _where(status: Shown, category: models.Category | None, whose: Whose) -> ports.Where:
@@ -174,12 +199,6 @@ def found(parts: Parts, principal: models.Principal, memory_id: str) -> models.M
     memory = parts.store.get(managed(principal), _uuid(memory_id))
     if memory is None:
         raise errors.NotFound(f"there is no memory {memory_id}")
-    return memory
-
-
-def own(memory: models.Memory, principal: models.Principal) -> models.Memory:
-    if memory.owner != principal.user:
-        raise errors.Denied(f"{memory.id} is a memory of {memory.owner}: only its owner changes or forgets it")
     return memory
 
 

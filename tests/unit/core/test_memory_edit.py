@@ -120,15 +120,19 @@ def test_the_history_keeps_to_the_scope() -> None:
     assert len(memory_edit.history(store, ALL, mine.id)) == 2
 
 
-def test_a_long_history_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_edit, "_PAGE", 3)
-    store = InMemoryStore(1)
-    first = memory()
-    store.put([ports.Embedded(replace(memory(str(number)), lineage=first.lineage), [1.0]) for number in range(7)])
-    assert len(list(memory_edit.lineage(store, ALL, first.lineage))) == 7
-
-
 def test_a_memory_was_last_said_when_its_latest_evidence_was() -> None:
     said = memory(said_at=10.0, evidence=(models.Evidence("a", "t1", 10.0), models.Evidence("b", "t2", 30.0)))
     assert memory_edit.last_said(said) == 30.0
     assert memory_edit.last_said(memory(said_at=40.0)) == 40.0
+
+
+def test_a_long_lineage_is_read_batch_by_batch_whatever_times_its_versions_share() -> None:
+    store = InMemoryStore(2)
+    first = memory("We use Postgres 0")
+    versions = [first, *(memory(f"We use Postgres {n}", lineage=first.id, created_at=1000.0 + n // 600) for n in range(1, 1300))]
+    store.put([ports.Embedded(one, [1.0, 0.0]) for one in versions])
+
+    found = list(memory_edit.lineage(store, ALL, first.id))
+
+    assert len(found) == 1300
+    assert {one.id for one in found} == {one.id for one in versions}

@@ -134,17 +134,24 @@ def test_a_category_that_was_changed_before_it_was_read_stays_and_its_history_go
     assert len(memory_edit.history(store, ALL, after.id)) == 3
 
 
-def test_what_has_become_of_it_before_it_was_read_stays() -> None:
+def test_that_it_was_told_before_it_was_read_stays_known() -> None:
     store = MortalStore()
     payload = given(store, uses("Postgres"), 5.0)
-    run(store, [turn(7, uses("Postgres"))])
     store.touch(ALL, [store.find(ALL)[0].id], 9.0)
 
-    run(store, [payload, payload])
+    run(store, [payload])
 
-    (memory,) = store.find(ALL)
-    assert (memory.mentions, memory.reinforced_at, memory.accessed_at) == (2, 7.0, 9.0)
-    assert [one.turn for one in memory.evidence] == [payload.turn, "t7"]
+    assert [one.accessed_at for one in store.find(ALL)] == [9.0]
+
+
+def test_what_is_said_before_it_was_read_ends_in_one_memory_all_the_same() -> None:
+    store = MortalStore()
+    same, other = given(store, uses("Postgres"), 5.0), given(store, deadline("May 9"), 5.0)
+    run(store, [turn(7, uses("Postgres")), turn(8, deadline("June 1"))])
+
+    run(store, [same, other, other, same])
+
+    assert {one.text: one.mentions for one in store.find(ALL)} == {"We use Postgres": 2, "The deadline is June 1": 1}
 
 
 def test_what_may_not_be_kept_is_erased() -> None:
@@ -187,3 +194,27 @@ def test_a_process_killed_after_any_write_ends_the_same_when_the_turn_is_done_ag
             assert everything(store) == everything(expected)
     assert crashes >= 8
     assert current(expected) == ["I live in Bonn", "The deadline is May 12", "We review on Fridays", "We use Postgres"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("We release on Mondays", "We release on Tuesdays", {"We release on Tuesdays"}),
+        ("We release on Mondays", "We release on Mondays and Thursdays", {"We release on Mondays", "We release on Mondays and Thursdays"}),
+        ("We release on Mondays", "We meet on Tuesdays", {"We release on Mondays", "We meet on Tuesdays"}),
+        ("We don't release on Mondays", "We release on Tuesdays", {"We don't release on Mondays", "We release on Tuesdays"}),
+        ("PR 260 waits for Mondays", "PR 480 waits for Mondays", {"PR 260 waits for Mondays", "PR 480 waits for Mondays"}),
+    ],
+)
+def test_the_day_of_a_habit_is_another_one_when_it_is_written_down_so_whoever_is_read_first(old: str, new: str, left: set[str]) -> None:
+    for order in (1, -1):
+        store = MortalStore()
+        payloads = [given(store, fact(old), 5.0), given(store, fact(new), 6.0)]
+        run(store, payloads[::order])
+        assert set(current(store)) == left
+
+
+def test_what_is_said_by_the_way_of_another_day_of_a_habit_holds_beside_it() -> None:
+    store = MortalStore()
+    run(store, [turn(1, fact("We release on Mondays")), turn(2, fact("We release on Tuesdays"))])
+    assert len(current(store)) == 2

@@ -1,0 +1,172 @@
+"""What waits for a decision, deciding, and undoing it: all under the lock of whose memory it is."""
+
+from collections.abc import Sequence
+
+from services.core import api, errors, memory_add, messages, models, ports, review_api, reviewing, rights, sharing
+from services.proxy import auditing
+from services.proxy.parts import Parts
+
+_BESIDE = 5
+_NEAR = 0.6  # cosine: under it a text has little to do with another
+_SAME_WORDS = 20  # memories by BM25 among which one in the same words is
+_EMBED_SECONDS = 5.0
+_OUTCOMES: tuple[tuple[type[errors.BrbError], review_api.Outcome], ...] = (
+    (errors.NotFound, "not_found"),
+    (errors.Denied, "denied"),
+    (errors.BadInput, "refused"),
+)
+
+
+def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | None, limit: int, offset: int) -> review_api.Reviews:
+    """What the caller may decide about, or has proposed; newest first."""
+    scope = rights.managed(principal)
+    wheres = [where for kind, where in _queues(principal) if why in (None, kind)]
+    found = [memory for where in wheres for memory in parts.store.find(scope, where, limit=offset + limit)]
+    page = sorted(found, key=lambda memory: (-memory.created_at, memory.id))[offset : offset + limit]
+    vectors, notices = _vectors(parts, [memory.text for memory in page])
+    shown = tuple(
+        review_api.Waiting(
+            memory=api.memory_of(memory),
+            why=reviewing.waits(memory) or "proposed",
+            may=tuple(each for each in reviewing.possible(memory, principal) if each is not reviewing.Decision.PROMOTE),
+            beside=_beside(parts, principal, memory, vector) if vector else (),
+        )
+        for memory, vector in zip(page, vectors, strict=True)
+    )
+    return review_api.Reviews(shown, sum(parts.store.count(scope, where) for where in wheres), limit, offset, notices)
+
+
+def decide(parts: Parts, principal: models.Principal, decision: reviewing.Decision, ids: Sequence[str], *, force: bool = False) -> review_api.Decided:
+    """Each by itself: what can't be done is told, and stops none of the others."""
+    results: list[review_api.Result] = []
+    changes: dict[str, tuple[str, ...]] = {}
+    for memory_id in dict.fromkeys(ids):
+        try:
+            memory, changes[memory_id] = _decided(parts, principal, decision, memory_id, force=force)
+        except (errors.NotFound, errors.Denied, errors.BadInput) as error:
+            results.append(_failed(memory_id, error))
+        else:
+            results.append(review_api.Result(memory_id, "done", memory=api.memory_of(memory)))
+    event = auditing.note(parts, principal, ports.Act.DECIDED, list(changes), detail=decision.value, before=changes) if changes else ""
+    return review_api.Decided(event, decision, tuple(results))
+
+
+def decide_one(parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, *, force: bool = False) -> review_api.Decided:
+    """The same of one memory; what can't be done is raised."""
+    memory, change = _decided(parts, principal, decision, memory_id, force=force)
+    event = auditing.note(parts, principal, ports.Act.DECIDED, [memory_id], detail=decision.value, before={memory_id: change})
+    return review_api.Decided(event, decision, (review_api.Result(memory_id, "done", memory=api.memory_of(memory)),))
+
+
+def undo(parts: Parts, principal: models.Principal, event_id: str) -> review_api.Decided:
+    """Whatever still is as the decision left it becomes as it was before."""
+    event = parts.audit.find(principal.team, event_id)
+    if event is None or event.act is not ports.Act.DECIDED or not _shown(event, principal):
+        raise errors.NotFound(f"there is no decision {event_id[:80]} in the audit log of the team")
+    decision = reviewing.Decision(event.detail)
+    results = [_undone(parts, principal, decision, memory_id, change) for memory_id, change in event.before.items()]
+    done = [one.id for one in results if one.outcome == "done"]
+    noted = auditing.note(parts, principal, ports.Act.UNDID, done, detail=decision.value) if done else ""
+    return review_api.Decided(noted, decision, tuple(results))
+
+
+def _shown(event: ports.Event, principal: models.Principal) -> bool:
+    """Whether the caller may know of a decision, and of which memories: his own, or one that curators take. Ids of events are easily guessed."""
+    return event.user == principal.user or (rights.curates(principal) and event.detail in reviewing.OF_CURATORS)
+
+
+def _queues(principal: models.Principal) -> list[tuple[reviewing.Why, ports.Where]]:
+    mine = principal.user
+    anybody = None if rights.curates(principal) else mine  # what a curator sees of others is proposed, or shared
+    return [
+        ("proposed", ports.Where(visibility=models.Visibility.PROPOSED, owner=anybody)),
+        ("quarantined", ports.Where(status=models.Status.QUARANTINED, owner=anybody)),
+        ("pending", ports.Where(status=models.Status.PENDING, owner=mine)),
+    ]
+
+
+def _decided(
+    parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, *, force: bool
+) -> tuple[models.Memory, tuple[str, ...]]:
+    """The memory as it is now, and what was changed."""
+    owner = owner_of(found(parts, rights.managed(principal), memory_id))
+    now = parts.clock()
+    with parts.owner_lock(owner):
+        before = found(parts, rights.managed(principal), memory_id)
+        after = reviewing.decided(before, decision, principal, now=now, promotion=sharing.in_force(parts.settings))
+        if after.visibility is models.Visibility.TEAM and not force:
+            _check_new(parts, principal, after)
+        write(parts, before, after)
+    if before.status is not after.status and after.owner == principal.user:  # it waited, and nobody compared it with the others
+        parts.enqueue([messages.Job.of(messages.Task.SETTLE, messages.Settle.of(after, now))])
+    return after, reviewing.change(before, after, now)
+
+
+def _undone(parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, change: Sequence[str]) -> review_api.Result:
+    owner = models.Principal(principal.team, reviewing.owner_of(change))
+    try:
+        with parts.owner_lock(owner):
+            # In its owner's sight: what was rejected is private, and whether it may be proposed again is for `undone` to say.
+            before = found(parts, models.Scope(owner.team, owner.user, None), memory_id)
+            after = reviewing.undone(before, decision, change, principal)
+            write(parts, before, after)
+    except (errors.NotFound, errors.Denied, errors.BadInput) as error:
+        return _failed(memory_id, error)
+    return review_api.Result(memory_id, "done", memory=api.memory_of(after))
+
+
+def write(parts: Parts, before: models.Memory, after: models.Memory) -> None:
+    """Under the owner's lock. What is no longer shared is not replayed in anybody's conversation either."""
+    withdrawn = before.visibility is models.Visibility.TEAM and after.visibility is not models.Visibility.TEAM
+    if withdrawn or after.status is not models.Status.CURRENT:
+        parts.ledger.forget([before.id])
+    parts.store.update([after])
+    if withdrawn:
+        parts.ledger.forget([before.id])  # a call in flight may have shown it meanwhile
+
+
+def found(parts: Parts, scope: models.Scope, memory_id: str) -> models.Memory:
+    memory = parts.store.get(scope, memory_id)
+    if memory is None:
+        raise errors.NotFound(f"there is no memory {memory_id[:80]}")
+    return memory
+
+
+def owner_of(memory: models.Memory) -> models.Principal:
+    """Whose lock it takes to change the memory."""
+    return models.Principal(memory.team, memory.owner)
+
+
+def _check_new(parts: Parts, principal: models.Principal, memory: models.Memory) -> None:
+    scope = models.Scope(principal.team, principal.user, None)
+    shared = parts.store.lexical(scope, memory.text, limit=_SAME_WORDS, where=ports.Where(visibility=models.Visibility.TEAM))
+    for hit in shared:
+        if hit.memory.id != memory.id and memory_add.says(hit.memory, memory.text, memory.project):
+            raise errors.BadInput(f"the team has {memory.id} in the same words already: {hit.memory.id}. With force it is shared all the same")
+
+
+def _beside(parts: Parts, principal: models.Principal, memory: models.Memory, vector: Sequence[float]) -> tuple[review_api.Beside, ...]:
+    """What is only its owner's is compared with his own, too."""
+    own = memory.visibility is models.Visibility.PRIVATE
+    where = ports.CURRENT if own else ports.Where(visibility=models.Visibility.TEAM)
+    hits = parts.store.nearest(models.Scope(principal.team, principal.user, None), vector, limit=_BESIDE + 1, where=where)
+    others = [hit for hit in hits if hit.memory.id != memory.id and hit.score >= _NEAR][:_BESIDE]
+    return tuple(review_api.beside_of(hit.memory, hit.score, _relation(memory, hit)) for hit in others)
+
+
+def _relation(memory: models.Memory, hit: models.Hit) -> review_api.Relation:
+    if sharing.repeats(memory, hit.memory, hit.score):
+        return "same"
+    return "contradicts" if sharing.contradicts(memory, hit.memory) else "similar"
+
+
+def _vectors(parts: Parts, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], tuple[str, ...]]:
+    try:
+        return (parts.embedder.embed(texts, "document", timeout_seconds=_EMBED_SECONDS) if texts else []), ()
+    except (errors.Transient, TimeoutError) as error:
+        return [()] * len(texts), (f"nothing is compared: {str(error) or 'the embedding took too long'}",)
+
+
+def _failed(memory_id: str, error: errors.BrbError) -> review_api.Result:
+    outcome = next(name for kind, name in _OUTCOMES if isinstance(error, kind))
+    return review_api.Result(memory_id, outcome, str(error))
