@@ -1,4 +1,4 @@
-"""`brb memories export` and `import`: everything of one's own in one file, and in again."""
+"""`brb memories export` and `import`: everything of one's own in one file, and in again; and what other tools remember."""
 
 import os
 import sys
@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 import msgspec
 import typer
 
-from services.cli import local, options, output
+from services.cli import embedded, local, options, output
 from services.core import errors
 
 if TYPE_CHECKING:
-    from services.core import engine_api
+    from services.cli.imports import items, sending
 
 _SECONDS = 600.0  # a part of long notes is embedded in one request
-_TOGETHER = 100
-_TOGETHER_BYTES = 4_000_000
+_INTERRUPTED = 130  # as shells say it of Ctrl-C
+_MOST_NAMED = 20
 
-
-class Part(msgspec.Struct, frozen=True):
-    """An archive, or some of one, whose memories and notes are passed on unread."""
-
-    format: Literal["brb-archive"]
-    version: Literal[1]
-    memories: tuple[msgspec.Raw, ...] = ()
-    notes: tuple[msgspec.Raw, ...] = ()
+Format = Literal["auto", "brb", "chatgpt", "claude", "claude-code", "claude-md", "mem0", "brain-kit"]
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -47,66 +40,120 @@ def exported(
             return _written(pieces, sys.stdout.buffer)
         with _replaced(file) as stream:
             _written(pieces, stream)
-    whole = read(file.read_bytes(), str(file))
-    done = Exported(str(file), len(whole.memories), len(whole.notes))
+    done = _counted(file)
     if as_json:
         return output.json(done)
     output.line(f"{done.memories} memories and {done.notes} notes in {file}")
 
 
 def imported(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `brb memories export` wrote; - for stdin.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace what is there already; without it that stays.")] = False,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, a ZIP or a folder; - for stdin.")],
+    format_name: Annotated[Format, typer.Option("--format", help="Of what; without it, what the content says.")] = "auto",
+    project: Annotated[str | None, typer.Option(help="The project that it belongs to, where it names none itself.", show_default=False)] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Of an export of BRB: replace what is there already; without it that stays.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read it, and say what is in it.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Take in what an export wrote, as your own. Doing it again changes nothing more."""
-    whole = read(_content(file), "stdin" if str(file) == "-" else str(file))
-    results: list[engine_api.Imported] = []
-    count = len(whole.memories) + len(whole.notes)
-    done = 0
-    with options.connected(timeout_seconds=_SECONDS) as brb, local.steps(plain=False) as (_, progress):
-        for part in parts(whole):
-            results.append(brb.import_(part, existing="replace" if replace else "keep"))
-            done += len(part.memories) + len(part.notes)
-            progress("importing", done / count)
-    total = _sum(results)
+    """Take in what `brb memories export` wrote, or what you said elsewhere: exports of ChatGPT and Claude, transcripts of Claude Code, CLAUDE.md,
+    mem0, brain-kit. What is learnt from these waits for your yes (`brb memories review`). The same again changes nothing, and goes on where it ended.
+    """
+    with local.steps(plain=False) as (say, progress):
+        if dry_run:
+            receipt = _read(path, format_name, project, _sending(None, replace, say), progress)
+        else:
+            with options.connected(timeout_seconds=_SECONDS) as brb:
+                receipt = _read(path, format_name, project, _sending(brb, replace, say), progress)
     if as_json:
-        return output.json(total)
-    for what, landed in (("memories", total.memories), ("notes", total.notes)):
-        output.line(f"{what}: {landed.created} new, {landed.replaced} replaced, {landed.kept} kept as they were")
+        return output.json(receipt)
+    for line in told(receipt):
+        output.line(line)
+    for one in receipt.skips[:_MOST_NAMED]:
+        output.note(f"skipped: {one.place}: {one.why}")
+    if receipt.skipped > _MOST_NAMED:
+        output.note(f"... and {receipt.skipped - _MOST_NAMED} more (--json names up to 100)")
 
 
-def read(content: bytes, name: str) -> Part:
-    """`BadInput` if it is no whole archive."""
+def told(receipt: "sending.Receipt") -> list[str]:
+    """The receipt in words."""
+    would = "would be " if receipt.dry_run else ""
+    lines = []
+    if receipt.conversations or receipt.turns.new:
+        lines.append(f"{receipt.conversations} conversations in {receipt.files} files")
+    for what, counts in (("turns", receipt.turns), ("statements", receipt.statements)):
+        if counts.new or counts.known or counts.empty:
+            lines.append(f"{what}: {counts.new} {would}taken, {counts.known} known before, {counts.empty} without words of yours")
+    if receipt.first and receipt.last:
+        lines.append(f"said from {output.day(receipt.first)} to {output.day(receipt.last)}")
+    for what, landed in (("memories", receipt.memories), ("notes", receipt.notes)):
+        if "brb" in receipt.formats or landed.created or landed.replaced or landed.kept:
+            lines.append(f"{what}: {landed.created} {would}new, {landed.replaced} replaced, {landed.kept} kept as they were")
+    if receipt.skipped:
+        lines.append(f"skipped: {receipt.skipped}")
+    if (receipt.turns.new or receipt.statements.new) and not receipt.dry_run:
+        lines.append("what is learnt from them waits for your yes: brb memories review")
+    return lines or ["there is nothing in it to import"]
+
+
+def _sending(brb: "sending.Brb | None", replace: bool, say: "embedded.Say") -> "sending.Sending":
+    from services.cli.imports import sending
+
+    asked: list[int] = []
+
+    def waits(waiting: int) -> None:
+        if not asked:
+            say(f"{waiting} turns wait to be learnt: going on as they get fewer (Ctrl-C ends it; the same command goes on from here)")
+        asked.append(waiting)
+
+    return sending.Sending(brb, replace=replace, waits=waits)
+
+
+def _read(path: Path, format_name: Format, project: str | None, into: "sending.Sending", progress: "embedded.Progress") -> "sending.Receipt":
+    from services.cli.imports import items, sources
+
     try:
-        return msgspec.json.decode(content, type=Part)
-    except msgspec.DecodeError as error:
-        raise errors.BadInput(f"{name} is not what an export wrote: {error}") from None
+        with sources.opened(path, None if format_name == "auto" else format_name) as documents:
+            total, before = max(1, sum(document.size for document in documents)), 0
+            for document in documents:
+                done = before  # for the closure
+                watched = sources.watched(document, lambda read, done=done: progress("importing", min(1.0, (done + read) / total)))  # type: ignore[misc]
+                _read_one(watched, format_name, len(documents) == 1, items.Wanted(project), into)
+                before += document.size
+        into.flush()
+    except KeyboardInterrupt:
+        output.note("stopped: what was sent is kept. The same command goes on from there")
+        raise typer.Exit(_INTERRUPTED) from None
+    except errors.Transient as error:
+        raise type(error)(f"{error}. What was sent is kept: the same command goes on from there") from None
+    return into.receipt
 
 
-def parts(whole: Part, together: int = _TOGETHER, together_bytes: int = _TOGETHER_BYTES) -> Iterator[Part]:
-    """Archives that one request takes: so many memories and notes, or so many bytes unless a single one has more."""
-    some: tuple[list[msgspec.Raw], list[msgspec.Raw]] = ([], [])
-    size = 0
-    for kind, items in enumerate((whole.memories, whole.notes)):
-        for item in items:
-            length = len(memoryview(item))
-            if size and (size + length > together_bytes or len(some[0]) + len(some[1]) == together):
-                yield Part(whole.format, whole.version, tuple(some[0]), tuple(some[1]))
-                some, size = ([], []), 0
-            some[kind].append(item)
-            size += length
-    if size:
-        yield Part(whole.format, whole.version, tuple(some[0]), tuple(some[1]))
+def _read_one(document: "items.Document", format_name: Format, alone: bool, wanted: "items.Wanted", into: "sending.Sending") -> None:
+    """alone: there is nothing else to read, so that it has to be something."""
+    from services.cli.imports import formats, sources
 
-
-def _content(file: Path) -> bytes:
-    if str(file) == "-":
-        return sys.stdin.buffer.read()
     try:
-        return file.read_bytes()
-    except OSError as error:
-        raise errors.BadInput(f"can't read {file}: {error.strerror}") from None
+        found = formats.detect(document) if format_name == "auto" else format_name
+        if found is None:
+            if alone:
+                raise errors.BadInput(f"{document.name} is of no format that is known: it is not what an export wrote. Say which with --format")
+            return
+        into.begin(found)
+        for item in formats.READERS[found](document, wanted):
+            into.add(item)
+    except sources.UNREADABLE as error:
+        into.add(sources.broken(document, error))
+
+
+def _counted(file: Path) -> Exported:
+    """What is in a whole export, read without holding it."""
+    from services.cli.imports import archive, items
+
+    found = {"memories": 0, "notes": 0}
+    for item in archive.read(items.Document(str(file), file.stat().st_size, 0.0, lambda: file.open("rb")), items.Wanted()):
+        if not isinstance(item, items.Archived):
+            raise errors.BadInput(f"{file} is not whole: export it again")
+        found[item.kind] += 1
+    return Exported(str(file), found["memories"], found["notes"])
 
 
 def _written(pieces: Iterator[bytes], stream: BinaryIO) -> None:
@@ -135,12 +182,3 @@ class _replaced:
             self._part.replace(self._file)
         else:
             self._part.unlink()
-
-
-def _sum(results: "list[engine_api.Imported]") -> "engine_api.Imported":
-    from services.core import engine_api
-
-    def total(landed: list[engine_api.Landed]) -> engine_api.Landed:
-        return engine_api.Landed(*(sum(getattr(one, field) for one in landed) for field in engine_api.Landed.__struct_fields__))
-
-    return engine_api.Imported(total([one.memories for one in results]), total([one.notes for one in results]))

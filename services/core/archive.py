@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.core import api, errors, json_texts, models, note_api
+from services.core import api, errors, json_texts, models, note_api, rights
 
 Kind = Literal["memories", "notes", "all"]
 Text = Callable[[str], str]
@@ -75,7 +75,7 @@ def memory_of(given: api.Memory, principal: models.Principal) -> models.Memory:
         fields[name] = None if fields[name] is None else _seconds(fields[name])
     fields["evidence"] = tuple(models.Evidence(one.quote, one.turn, _seconds(one.said_at), one.session) for one in given.evidence)
     fields |= {"team": principal.team, "owner": principal.user, "visibility": _visible(given.visibility, principal)}
-    memory = models.Memory(**fields)
+    memory = _own_review(models.Memory(**fields), principal)
     values = max(map(len, (memory.entities, memory.qualifiers, memory.evidence)))
     _check_sizes(values, (*texts_of(memory), *(one.turn for one in memory.evidence)), LONGEST_TEXT)
     return memory
@@ -96,17 +96,17 @@ def note_of(given: Note, principal: models.Principal) -> models.Note:
 
 def texts_of(memory: models.Memory) -> tuple[str, ...]:
     """Whatever in it may quote a person, in the order that `with_texts` takes."""
-    own = (memory.text, memory.subject, memory.attribute, memory.value, memory.when, memory.project)
+    own = (memory.text, memory.subject, memory.attribute, memory.value, memory.when, memory.project, memory.replaces)
     return (*own, *memory.entities, *memory.qualifiers, *(one.quote for one in memory.evidence))
 
 
 def with_texts(memory: models.Memory, texts: Iterable[str]) -> models.Memory:
     left = iter(texts)
-    text, subject, attribute, value, when, project = (next(left) for _ in range(6))
+    text, subject, attribute, value, when, project, replaces = (next(left) for _ in range(7))
     entities = tuple(next(left) for _ in memory.entities)
     qualifiers = tuple(next(left) for _ in memory.qualifiers)
     evidence = tuple(replace(one, quote=next(left)) for one in memory.evidence)
-    own = {"text": text, "subject": subject, "attribute": attribute, "value": value, "when": when, "project": project}
+    own = {"text": text, "subject": subject, "attribute": attribute, "value": value, "when": when, "project": project, "replaces": replaces}
     return replace(memory, **own, entities=entities, qualifiers=qualifiers, evidence=evidence)
 
 
@@ -154,8 +154,15 @@ def _seconds(moment: datetime) -> float:
 
 
 def _visible(wanted: models.Visibility, principal: models.Principal) -> models.Visibility:
-    """Nobody shares with the team, by an import, what they could not share by themselves."""
-    return models.Visibility.PRIVATE if principal.role is models.Role.MEMBER else wanted
+    """Nobody shares with the team, by an import, what they could not share by themselves. Anybody may propose."""
+    return models.Visibility.PRIVATE if wanted is models.Visibility.TEAM and not rights.curates(principal) else wanted
+
+
+def _own_review(memory: models.Memory, principal: models.Principal) -> models.Memory:
+    """Decisions are kept if they were the importer's own, and his to take; an archive proves none of anybody else. Nor who else has worded it."""
+    mine = memory.reviewed_by == principal.user and (memory.review is not models.Review.APPROVED or rights.curates(principal))
+    kept = memory if mine else replace(memory, review=models.Review.NONE, reviewed_by="", reviewed_at=None)
+    return replace(kept, edited_by="") if memory.edited_by != principal.user else kept
 
 
 def _check_ids(*ids: str) -> None:

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from services.core import api, archive, engine_api, errors, models, ports, walking
+from services.core import api, archive, engine_api, errors, instructions, memory_add, models, ports, sharing, walking
 from services.core.notes.writing import NoteWriter
-from services.proxy import redacting
+from services.proxy import auditing, redacting
 from services.proxy.parts import Parts
 
 Existing = Literal["keep", "replace"]
@@ -23,6 +23,9 @@ def exported(parts: Parts, principal: models.Principal, kind: archive.Kind) -> I
     mine = principal.user
     memories = walking.memories(parts.store, scope, ports.Where(status=None, owner=mine)) if kind != "notes" else iter(())
     notes = walking.notes(parts.notes, scope, ports.NoteWhere(owner=mine)) if kind != "memories" else iter(())
+    count = parts.store.count(scope, ports.Where(status=None, owner=mine)) if kind != "notes" else 0
+    count += parts.notes.count(scope, ports.NoteWhere(owner=mine)) if kind != "memories" else 0
+    auditing.note(parts, principal, ports.Act.EXPORTED, detail=kind, count=count)
     return archive.document(api.time_of(parts.clock()), memories, notes)
 
 
@@ -33,14 +36,26 @@ def imported(parts: Parts, principal: models.Principal, given: archive.Archive, 
         raise errors.BadInput(
             f"{count} memories and notes at once: at most {archive.MOST_AT_ONCE} are taken. `brb memories import` sends a file in parts"
         )
-    memories = _each("memories", given.memories, lambda one: archive.memory_of(one, principal))
+    memories = _each("memories", given.memories, lambda one: memory_add.as_read(archive.memory_of(one, principal)))
     notes = _each("notes", given.notes, lambda one: archive.note_of(one, principal))
     redact = redacting.Redacting.of(parts.settings).within(principal.team)
     landing = _Landing(parts, principal, existing)
-    return engine_api.Imported(
-        landing.memories([archive.with_texts(one, redact(archive.texts_of(one))) for one in memories]),
+    landed = engine_api.Imported(
+        landing.memories([_looked_at(archive.with_texts(one, redact(archive.texts_of(one)))) for one in memories]),
         landing.notes([archive.with_note_texts(one, redact(archive.texts_of_note(one))) for one in notes]),
     )
+    written = sum(each.created + each.replaced for each in (landed.memories, landed.notes))
+    auditing.note(parts, principal, ports.Act.IMPORTED, count=written)
+    return landed
+
+
+def _looked_at(memory: models.Memory) -> models.Memory:
+    """Anybody may have written a file that says that its memories were reviewed: what reads like an instruction waits for its new owner."""
+    looked = instructions.guarded(replace(memory, held=""))
+    if not looked.held or memory.status is models.Status.SUPERSEDED:
+        return memory
+    private = memory.visibility is models.Visibility.PRIVATE
+    return replace(looked, review=models.Review.NONE, reviewed_by="", reviewed_at=None) if private else sharing.proposed(looked, "review")
 
 
 class _Place(NamedTuple):

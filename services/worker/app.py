@@ -88,6 +88,10 @@ def create_worker(settings: config.Settings) -> Celery:
     def learn_turn(job_id: str) -> str:
         return jobs.run(job_id, learn, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
 
+    @app.task(name=str(messages.Task.LEARN_IMPORTED), shared=False)
+    def learn_imported(job_id: str) -> str:
+        return jobs.run(job_id, learn, book=book(), publish=publish, lease_seconds=settings.lease_seconds)
+
     @app.task(name=str(messages.Task.LEARN_MORE), shared=False)
     def learn_more(job_id: str) -> str:
         return jobs.run(job_id, learn_beside, book=book(), publish=publish, lease_seconds=settings.lease_seconds)

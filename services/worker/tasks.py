@@ -69,4 +69,5 @@ def _store(turn: messages.LearnTurn, facts: tuple[models.Fact, ...], *, first: i
         first=first,
         session=turn.session,
         by_hand=turn.by_hand,
+        imported=turn.imported,
     )

@@ -5,8 +5,8 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromQuery, JSONBody
 from litestar.response import Stream
 
-from services.core import archive, engine_api, models
-from services.proxy import archiving
+from services.core import archive, engine_api, import_api, models, ports
+from services.proxy import archiving, auditing, importing
 from services.proxy.parts import Parts
 from services.proxy.routes import failures, given
 
@@ -14,7 +14,7 @@ _DOCUMENT = {200: ResponseSpec(archive.Archive, description="The whole document"
 
 
 def router() -> Router:
-    handlers = failures.told(exported, imported, memories_exported, memories_imported)
+    handlers = failures.told(exported, imported, turns_imported, memories_exported, memories_imported)
     return Router("/", route_handlers=handlers, tags=["archives"], request_max_body_size=archive.LONGEST_BODY_BYTES)
 
 
@@ -37,6 +37,16 @@ def imported(
     """Take in what an export wrote, as the caller's own; texts are redacted and embedded again. existing: what becomes of memories and notes that
     are there already. At most 500 at once: longer exports go in parts, each with the same head."""
     return archiving.imported(parts, principal, data, existing)
+
+
+@post("/import/turns", status_code=200, sync_to_thread=True)
+def turns_imported(parts: given.Parts, principal: given.Principal, data: JSONBody[import_api.Turns]) -> import_api.Taken:
+    """Learn from what was said elsewhere. What is learnt waits (status `pending`) until its owner releases it. At most 64 turns at once; the same
+    again changes nothing."""
+    taken = importing.taken(parts, principal, data)
+    if taken.new:
+        auditing.note(parts, principal, ports.Act.IMPORTED, detail=data.source, count=taken.new)
+    return taken
 
 
 @post("/memories/import", status_code=200, sync_to_thread=True)

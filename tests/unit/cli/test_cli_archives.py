@@ -3,11 +3,9 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 from click.testing import Result
 
-from services.cli import archives
 from services.core import models, note_api
 from services.core.notes.writing import NoteWriter
 from services.proxy.parts import Parts
@@ -34,6 +32,25 @@ def test_a_statement_is_added(brb: Brb, running: Parts) -> None:
     assert json.loads(brb("memories", "add", "We use Postgres", "--project", "shop", "--json").stdout)["id"] == added.id
 
 
+def test_a_statement_belongs_to_the_project_of_the_folder_that_one_is_in(brb: Brb, running: Parts, tmp_path: Path) -> None:
+    brb("memories", "add", "We deploy on Fridays")
+    brb("memories", "add", "We use Redis", "--no-project")
+    brb("memories", "add", "We use Kafka", "--project", "/elsewhere")
+
+    where = {one.text: one.project for one in running.store.find(MINE)}
+    assert where == {"We deploy on Fridays": str(tmp_path), "We use Redis": "", "We use Kafka": "/elsewhere"}
+    assert "We deploy on Fridays" in brb("recall", "when do we deploy").stdout
+    assert "We deploy on Fridays" not in brb("recall", "when do we deploy", "--no-project").stdout
+    assert "We use Kafka" in brb("recall", "do we use Kafka", "--project", "/elsewhere").stdout
+
+
+@pytest.mark.parametrize("command", [("memories", "add", "x"), ("recall", "x")])
+def test_a_project_and_none_at_once_are_wrong_usage(brb: Brb, command: tuple[str, ...]) -> None:
+    result = brb(*command, "--project", "shop", "--no-project")
+
+    assert (result.exit_code, result.stderr) == (2, "error: give either --project or --no-project\n")
+
+
 def test_an_export_is_written_whole_for_its_owner_alone_and_imported_again(brb: Brb, running: Parts, kept: models.Memory, tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
 
@@ -48,7 +65,8 @@ def test_an_export_is_written_whole_for_its_owner_alone_and_imported_again(brb: 
         == "memories: 1 new, 0 replaced, 0 kept as they were\nnotes: 0 new, 0 replaced, 1 kept as they were\n"
     )
     assert running.store.find(MINE) == [kept]
-    assert json.loads(brb("memories", "import", str(file), "--replace", "--json").stdout) == {
+    again = json.loads(brb("memories", "import", str(file), "--replace", "--json").stdout)
+    assert {kind: again[kind] for kind in ("memories", "notes")} == {
         "memories": {"created": 0, "replaced": 1, "kept": 0},
         "notes": {"created": 0, "replaced": 1, "kept": 0},
     }
@@ -100,24 +118,3 @@ def test_a_long_import_goes_in_parts(brb: Brb, running: Parts, tmp_path: Path) -
 
     assert brb("memories", "import", str(file)).stdout.startswith("memories: 250 new, 0 replaced")
     assert running.store.count(MINE) == 250
-
-
-@pytest.mark.parametrize(
-    ("memories", "notes", "together", "together_bytes", "expected"),
-    [
-        ([], [], 3, 100, []),
-        ([1, 1], [1], 3, 100, [(2, 1)]),
-        ([1, 1], [1, 1], 3, 100, [(2, 1), (0, 1)]),
-        ([60, 60], [], 3, 100, [(1, 0), (1, 0)]),
-        ([200, 1], [200], 3, 100, [(1, 0), (1, 0), (0, 1)]),
-    ],
-)
-def test_parts_hold_so_many_or_so_much(
-    memories: list[int], notes: list[int], together: int, together_bytes: int, expected: list[tuple[int, int]]
-) -> None:
-    whole = archives.Part("brb-archive", 1, *(tuple(msgspec.Raw(b"1" * size) for size in sizes) for sizes in (memories, notes)))
-
-    parts = list(archives.parts(whole, together, together_bytes))
-
-    assert [(len(part.memories), len(part.notes)) for part in parts] == expected
-    assert [raw for part in parts for raw in part.memories] == list(whole.memories)

@@ -86,7 +86,7 @@ MEMORIES = st.builds(
     polarity=st.booleans(),
     entities=st.lists(WORDS, max_size=2).map(tuple),
     qualifiers=st.lists(WORDS, max_size=2).map(tuple),
-    evidence=st.lists(st.builds(models.Evidence, WORDS, IDS, MOMENTS), max_size=3).map(tuple),
+    evidence=st.lists(st.builds(models.Evidence, WORDS, IDS, MOMENTS, st.sampled_from(["", "s1"])), max_size=3).map(tuple),
     mentions=st.integers(1, 40),
     supersedes=st.one_of(st.just(""), IDS),
     superseded_by=st.one_of(st.just(""), IDS),
@@ -97,6 +97,12 @@ MEMORIES = st.builds(
     when=st.sampled_from(["", "until Friday"]),
     valid_from=st.one_of(st.none(), MOMENTS),
     valid_to=st.one_of(st.none(), MOMENTS),
+    replaces=st.one_of(st.just(""), WORDS),
+    held=st.sampled_from(["", "reads like an order"]),
+    review=st.sampled_from(models.Review),
+    reviewed_by=st.just("me"),
+    reviewed_at=st.one_of(st.none(), MOMENTS),
+    edited_by=st.sampled_from(["", "me"]),
 )
 JSON = st.recursive(st.one_of(st.none(), st.booleans(), st.integers(-9, 9), WORDS), lambda inner: st.lists(inner, max_size=2), max_leaves=3)
 PIECES = [
@@ -284,6 +290,29 @@ def test_a_member_shares_nothing_with_the_team_by_an_import(parts: Parts) -> Non
     member = models.Principal("local", "leo")
 
     assert archive.memory_of(msgspec.convert(shown(memory("x", visibility="team")), api.Memory), member).visibility == "private"
+
+
+@pytest.mark.parametrize(
+    ("fields", "role", "kept"),
+    [
+        ({"review": "kept", "reviewed_by": "leo", "reviewed_at": NOW}, "member", True),
+        ({"review": "rejected", "reviewed_by": "ana", "reviewed_at": NOW}, "member", False),
+        ({"review": "approved", "reviewed_by": "leo", "reviewed_at": NOW}, "member", False),
+        ({"review": "approved", "reviewed_by": "leo", "reviewed_at": NOW}, "curator", True),
+        ({"review": "approved", "reviewed_by": "ana", "reviewed_at": NOW}, "curator", False),
+        ({"edited_by": "ana"}, "admin", False),
+        ({"visibility": "proposed"}, "member", True),
+        ({"visibility": "team"}, "curator", True),
+        ({"status": "pending"}, "member", True),
+        ({"status": "quarantined", "held": "an order"}, "member", True),
+    ],
+)
+def test_an_import_keeps_what_its_owner_may_decide_and_proves_no_decision_of_others(fields: dict[str, Any], role: str, kept: bool) -> None:
+    principal = models.Principal("local", "leo", models.Role(role))
+    given_memory = memory("x", owner="leo", **fields)
+    made = archive.memory_of(msgspec.convert(shown(given_memory), api.Memory), principal)
+    assert all(getattr(made, name) == value for name, value in fields.items()) is kept
+    assert kept or not (made.review or made.reviewed_by or made.reviewed_at or made.edited_by)
 
 
 def shown(one: models.Memory) -> Any:
