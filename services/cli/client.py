@@ -1,17 +1,18 @@
 """A thin client of BRB's HTTP API. Raises the errors of `core.errors`: the same tree on both sides of the wire."""
 
 import http.client
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
 from services.cli import exits
-from services.core import api, engine_api, errors, note_api
+from services.core import access_api, api, engine_api, erasure_api, errors, import_api, models, note_api, review_api, selftest_api, turn_api
 
 _TIMEOUT_SECONDS = 15.0
 _SHORTEST_PREFIX = 4
@@ -23,16 +24,21 @@ _KINDS: dict[str, type[errors.BrbError]] = {
     "denied": errors.Denied,
     "not_found": errors.NotFound,
     "unavailable": errors.Transient,
+    "too_many": exits.TooMany,
 }
 
 
 class Client:
     """Speaks by the standard library, which loads at once: a short command takes no longer than its imports."""
 
-    def __init__(self, base_url: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+    def __init__(self, base_url: str, *, key: str = "", timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+        """key: the token that says who asks; "" where none is needed."""
         self.base_url = base_url
         address = urlsplit(base_url)
-        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=timeout_seconds)
+        connection = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+        self._http = connection(address.hostname or "", address.port, timeout=timeout_seconds)
+        self._path = address.path.rstrip("/")
+        self._headers = {"Connection": "close"} | ({"X-BRB-Key": key} if key else {})
 
     def __enter__(self) -> Self:
         return self
@@ -74,11 +80,34 @@ class Client:
     def import_(self, part: msgspec.Struct, *, existing: str) -> engine_api.Imported:
         return self._call("POST", "/import", engine_api.Imported, params={"existing": existing}, body=part)
 
+    def import_turns(self, turns: import_api.Turns) -> import_api.Taken:
+        return self._call("POST", "/import/turns", import_api.Taken, body=turns)
+
     def edit(self, memory_id: str, change: api.Edit) -> api.Memory:
         return self._call("PATCH", f"/memories/{memory_id}", api.Memory, body=change)
 
-    def forget(self, memory_id: str) -> api.Receipt:
-        return self._call("DELETE", f"/memories/{memory_id}", api.Receipt)
+    def forget(self, memory_id: str) -> erasure_api.Receipt:
+        return self._call("DELETE", f"/memories/{memory_id}", erasure_api.Receipt)
+
+    def erase(self, what: erasure_api.Forget) -> erasure_api.Forgotten:
+        return self._call("POST", "/forget", erasure_api.Forgotten, body=what)
+
+    def audit(self, *, limit: int, before: str = "") -> erasure_api.Audit:
+        params: dict[str, str | int] = {"limit": limit}
+        return self._call("GET", "/audit", erasure_api.Audit, params=params | ({"before": before} if before else {}))
+
+    def reviews(self, *, limit: int, offset: int = 0, why: models.Why | None = None) -> review_api.Reviews:
+        params: dict[str, str | int] = {"limit": limit, "offset": offset}
+        return self._call("GET", "/reviews", review_api.Reviews, params=params | ({"why": why} if why else {}))
+
+    def decide(self, wanted: review_api.Decide) -> review_api.Decided:
+        return self._call("POST", "/reviews", review_api.Decided, body=wanted)
+
+    def promote(self, memory_id: str, *, force: bool) -> review_api.Decided:
+        return self._call("POST", f"/memories/{memory_id}/promote", review_api.Decided, params={"force": str(force).lower()})
+
+    def undo(self, event: str) -> review_api.Decided:
+        return self._call("POST", f"/reviews/{quote(event, safe='')}/undo", review_api.Decided)
 
     def files(self, source: str) -> note_api.Files:
         return self._call("GET", "/notes/files", note_api.Files, params={"source": source})
@@ -89,6 +118,36 @@ class Client:
     def health(self) -> api.Health:
         return self._call("GET", "/health", api.Health)
 
+    def turns(self, *, limit: int) -> turn_api.Turns:
+        return self._call("GET", "/turns", turn_api.Turns, params={"limit": limit})
+
+    def turn(self, turn: str) -> turn_api.Turn:
+        """By its id, the first characters of it, or `latest`."""
+        return self._call("GET", f"/turns/{quote(turn, safe='')}", turn_api.Turn)
+
+    def uses(self, memory_id: str, *, limit: int) -> turn_api.Turns:
+        """The turns that were told of a memory."""
+        return self._call("GET", f"/memories/{memory_id}/uses", turn_api.Turns, params={"limit": limit})
+
+    def whoami(self) -> access_api.Whoami:
+        return self._call("GET", "/whoami", access_api.Whoami)
+
+    def alive(self) -> None:
+        """Whether BRB answers, whoever asks; raises as the others do if not."""
+        _, content = self._send("GET", "/healthz")
+        if content != b"ok":
+            self._stranger()
+
+    def selftest(self) -> selftest_api.SelfTest:
+        return self._call("POST", "/selftest", selftest_api.SelfTest)
+
+    def arrivals(self) -> list[float]:
+        """When each event of the stream of the self-test came (monotonic seconds)."""
+        with self._answer("GET", "/selftest/stream") as response:
+            if response.status >= 400:
+                self._fail(response.read())
+            return [time.monotonic() for line in response if line.startswith(b"data:")]
+
     def jobs(self) -> api.Jobs:
         return self._call("GET", "/jobs", api.Jobs)
 
@@ -97,6 +156,15 @@ class Client:
 
     def retry(self, job_id: str) -> api.Retried:
         return self._call("POST", f"/jobs/{job_id}/retry", api.Retried)
+
+    def tokens(self) -> access_api.Tokens:
+        return self._call("GET", "/tokens", access_api.Tokens)
+
+    def make_token(self, wanted: access_api.MakeToken) -> access_api.MadeToken:
+        return self._call("POST", "/tokens", access_api.MadeToken, body=wanted)
+
+    def revoke_token(self, token_id: str) -> access_api.Token:
+        return self._call("DELETE", f"/tokens/{quote(token_id, safe='')}", access_api.Token)
 
     def probe(self) -> int:
         """Status of the clients' connection probe, which the relay answers itself."""
@@ -140,12 +208,12 @@ class Client:
     @contextmanager
     def _answer(self, method: str, target: str, body: bytes | None = None) -> Iterator[http.client.HTTPResponse]:
         """An answer to be read within the block. Each call has a connection of its own: a person may take their time between two."""
-        headers = {"Connection": "close"} | ({} if body is None else {"Content-Type": "application/json"})
+        headers = self._headers | ({} if body is None else {"Content-Type": "application/json"})
         try:
-            self._http.request(method, target, body, headers)
+            self._http.request(method, self._path + target, body, headers)
             yield self._http.getresponse()
         except ConnectionRefusedError:
-            raise exits.NotRunning(f"BRB is not running at {self.base_url}: start it with `make up` or `brb up`") from None
+            raise exits.NotRunning(f"BRB is not running at {self.base_url}: start it with `make up` or `brb up`, or set BRB_URL to another") from None
         except TimeoutError:
             raise errors.Transient(f"BRB at {self.base_url} does not answer in time: see `brb doctor`") from None
         except http.client.IncompleteRead:

@@ -2,12 +2,14 @@
 
 Imported when asked for only: it is not light."""
 
+import os
+import re
 import shutil
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,18 +17,25 @@ from urllib.parse import urlsplit
 import msgspec
 import psutil
 
-from services.cli import embedded, exits
+from services.cli import claude_settings, connect, embedded, exits
 from services.cli.client import Client
-from services.core import api, config, errors
+from services.core import address, api, config, errors, selftest_api
 
 _FEW_BYTES = 1_000_000_000
 _TOO_FEW_BYTES = 200_000_000
 _CLOCK_SLACK_SECONDS = 60.0
 _FIRST_SANE_TIME = 1_750_000_000.0  # mid 2025: BRB is younger than that
 _CONNECT_SECONDS = 3.0
+_SELFTEST_SECONDS = 60.0  # learning from a turn waits for its time in the queue
+_HELD_BACK = 0.4  # of the time that the events of the self-test take, in which they must arrive; all at once is 0
 _RESTART = "restart BRB (`brb down`, `brb up`); its log is in the data folder under logs/"
 _CURES = {"extraction model": f"start the server that BRB_EXTRACT_URL names; where BRB serves BRB_EXTRACT_MODEL itself, {_RESTART}"}
-_PROBE = "which database do we use?"  # any words: they are embedded and looked up, nothing is kept
+_SELFTEST_CURES = {
+    "embedding": "restart BRB (`brb down`, `brb up`), then see `brb models verify`",
+    "round trip": f"see that the disk is not full, then {_RESTART}",
+    "learning": f"see `brb jobs list` and `brb jobs dead`; {_RESTART}",
+    "redis policy": "change it in the configuration of the Redis that BRB_REDIS_URL names",
+}
 
 
 class State(StrEnum):
@@ -45,20 +54,25 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def findings_of(settings: config.Settings) -> Iterator[Finding]:
+    """Of a BRB elsewhere (`BRB_URL`) only what can be seen from here."""
+    here = settings.url is None
+    where = address.of(settings)
     yield python(sys.version_info[:3])
-    yield writable(settings.data)
-    yield disk(settings.data)
-    yield _models(settings)
-    with Client(settings.base_url, timeout_seconds=10) as brb:
-        health, finding = answering(settings, brb)
+    if here:
+        yield writable(settings.data)
+        yield disk(settings.data)
+        yield _models(settings)
+    with Client(where.url, key=where.key, timeout_seconds=_SELFTEST_SECONDS) as brb:
+        finding = answering(settings, brb) if here else _reached(brb)
         yield finding
-        if health is None:
-            yield clock(time.time(), None)
+        if finding.state is State.OK:
+            yield from _running(brb, where)
         else:
-            yield from dependencies(health)
-            yield from _running(brb)
-    yield _upstream("BRB_ANTHROPIC_URL", settings.anthropic_url)
-    yield _upstream("BRB_OPENAI_URL", settings.openai_url)
+            yield clock(time.time(), None)
+    yield from claude_code(where)
+    if here:
+        yield _upstream("BRB_ANTHROPIC_URL", settings.anthropic_url)
+        yield _upstream("BRB_OPENAI_URL", settings.openai_url)
 
 
 def python(version: tuple[int, ...]) -> Finding:
@@ -106,15 +120,23 @@ def clock(now: float, newest: float | None) -> Finding:
     return Finding("clock", State.OK, found)
 
 
-def answering(settings: config.Settings, brb: Client) -> tuple[api.Health | None, Finding]:
+def answering(settings: config.Settings, brb: Client) -> Finding:
     """Whether the port is BRB's, free, or somebody else's."""
     try:
-        health = brb.health()
+        brb.alive()
     except exits.NotRunning:
-        return None, _unanswered(settings)
+        return _unanswered(settings)
     except errors.BrbError as error:
-        return None, Finding("port", State.FAIL, f"{error}{_who(settings.port)}", "stop that program, or set BRB_PORT")
-    return health, Finding("port", State.OK, f"BRB {health.version} answers at {settings.base_url}")
+        return Finding("port", State.FAIL, f"{error}{_who(settings.port)}", "stop that program, or set BRB_PORT")
+    return Finding("port", State.OK, f"BRB answers at {settings.base_url}")
+
+
+def _reached(brb: Client) -> Finding:
+    try:
+        brb.alive()
+    except errors.BrbError as error:
+        return Finding("address", State.FAIL, str(error), "set BRB_URL to the address of BRB, or unset it for the one of this machine")
+    return Finding("address", State.OK, f"BRB answers at {brb.base_url}")
 
 
 def dependencies(health: api.Health) -> Iterator[Finding]:
@@ -154,10 +176,119 @@ def _models(settings: config.Settings) -> Finding:
     return _tried("models", lambda: f"{', '.join(embedded.models().verify(settings))} are the pinned ones", "run `brb models pull`")
 
 
-def _running(brb: Client) -> Iterator[Finding]:
+def _running(brb: Client, where: address.Address) -> Iterator[Finding]:
+    key = _tried("key", lambda: _whose(brb), "set BRB_KEY to a valid token: an admin of your team makes one with `brb token create`")
+    yield key
+    yield from _health(brb)
     yield _tried("relay", lambda: _relaying(brb), "restart BRB (`brb down`, `brb up`)")
-    yield _tried("embedding", lambda: _embedding(brb), "restart BRB (`brb down`, `brb up`), then see `brb models verify`")
+    if key.state is not State.OK:
+        yield clock(time.time(), None)
+        return
+    yield _tried("stream", lambda: _streaming(brb), "let whatever stands before BRB pass streams on as they come (nginx: proxy_buffering off)")
+    asked = time.time()
+    try:
+        tested = brb.selftest()
+    except errors.BrbError as error:
+        yield Finding("self-test", State.FAIL, str(error), _RESTART)
+        yield clock(time.time(), _newest(brb))
+        return
+    for check in tested.checks:
+        yield _told(check)
     yield clock(time.time(), _newest(brb))
+    yield skew(tested.at.timestamp(), asked, time.time())
+
+
+def _told(check: selftest_api.Check) -> Finding:
+    if check.ok:
+        return Finding(check.name, State.OK, f"{check.found} ({check.milliseconds:.0f} ms)")
+    return Finding(check.name, State.FAIL, check.found, _SELFTEST_CURES.get(check.name, _RESTART))
+
+
+def _whose(brb: Client) -> str:
+    who = brb.whoami()
+    if who.auth == "off":
+        return "none is needed: BRB serves one person (BRB_AUTH=off)"
+    return f"that of {who.user}, {who.role} of team {who.team}" if who.team else "that of the operator of this machine, who has no memories"
+
+
+def _health(brb: Client) -> Iterator[Finding]:
+    try:
+        yield from dependencies(brb.health())
+    except errors.Denied:
+        yield Finding("parts", State.OK, "only an admin is told how each is (`brb status`)")
+    except errors.BrbError as error:
+        yield Finding("parts", State.FAIL, str(error), _RESTART)
+
+
+def _streaming(brb: Client) -> str:
+    """A stream that pauses between its events, and when they come."""
+    came = brb.arrivals()
+    return spread(came, selftest_api.EVENTS, selftest_api.PAUSE_SECONDS)
+
+
+def spread(came: Sequence[float], events: int, pause_seconds: float) -> str:
+    """`BrbError` if the events of a stream did not come one after the other. came: monotonic seconds."""
+    if len(came) != events:
+        raise errors.BrbError(f"of {events} events of a stream {len(came)} came")
+    took, paused = came[-1] - came[0], pause_seconds * (events - 1)
+    if took < _HELD_BACK * paused:
+        raise errors.BrbError(f"streams are held back: what takes {paused:.1f} s to say came within {took * 1000:.0f} ms")
+    return "streams come as they are sent"
+
+
+def skew(theirs: float, asked: float, answered: float) -> Finding:
+    """theirs: the time at BRB, between asking and having the answer here (epoch seconds)."""
+    apart = max(asked - theirs, theirs - answered, 0.0)
+    if apart > _CLOCK_SLACK_SECONDS:
+        return Finding("clock of BRB", State.WARN, f"it differs from this machine's by {apart:.0f} s", "set the clock of one of the machines")
+    return Finding("clock of BRB", State.OK, "it agrees with this machine's")
+
+
+def claude_code(where: address.Address) -> Iterator[Finding]:
+    """Whether Claude Code, if it is here, goes through this BRB: by its settings, the project's first, or by the environment."""
+    local, everywhere = connect.settings_file(project=True), connect.settings_file(project=False)
+    files = [local, local.with_name("settings.json"), everywhere]
+    if not any(file.parent.is_dir() for file in files):
+        return
+    for file in files:
+        try:
+            variables = claude_settings.environment(file.read_bytes().decode())
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError, errors.BadInput) as error:
+            yield Finding("Claude Code", State.WARN, f"{file} can't be read ({error})", "correct that file")
+            return
+        if "ANTHROPIC_BASE_URL" in variables:
+            yield led(variables, where, str(file))
+            return
+    yield led(os.environ, where, "the environment")
+
+
+def led(variables: Mapping[str, str], where: address.Address, source: str) -> Finding:
+    """Whether these variables lead Claude Code through that BRB, with the key that it takes."""
+    cure = "run `brb connect claude-code`"
+    to = variables.get("ANTHROPIC_BASE_URL", "")
+    if not to:
+        return Finding("Claude Code", State.WARN, "it is not led through BRB: ANTHROPIC_BASE_URL is not set", cure)
+    if not same_place(to, where.url):
+        return Finding("Claude Code", State.WARN, f"{source} leads it to {to}, not to {where.url}", cure)
+    if where.key and where.key not in variables.get(claude_settings.HEADERS, "") and f"/k/{where.key}" not in to:
+        return Finding("Claude Code", State.WARN, f"{source} leads it to BRB without your key", cure)
+    return Finding("Claude Code", State.OK, f"{source} leads it through BRB")
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two addresses mean the same BRB; a token in front of the path, and which name of this machine, make no difference."""
+
+    def place(url: str) -> tuple[str, str, int | None, str]:
+        parts = urlsplit(url)
+        host = "localhost" if parts.hostname in address.LOOPBACK else parts.hostname or ""
+        return parts.scheme, host, parts.port, re.sub(r"^/k/[^/]+", "", parts.path).rstrip("/")
+
+    try:
+        return place(one) == place(other)
+    except ValueError:
+        return False
 
 
 def _newest(brb: Client) -> float | None:
@@ -174,14 +305,6 @@ def _relaying(brb: Client) -> str:
     if not 200 <= status < 300:
         raise errors.BrbError(f"the connection probe of clients is answered with {status}")
     return "answers the connection probe of clients"
-
-
-def _embedding(brb: Client) -> str:
-    """Words are embedded, and compared with what is stored, without writing anything."""
-    result = brb.search(_PROBE, mode="semantic")
-    if result.mode != "semantic":
-        raise errors.BrbError("; ".join(result.notices) or "words can't be embedded")
-    return "words are embedded and looked up"
 
 
 def _upstream(setting: str, url: str) -> Finding:

@@ -7,6 +7,10 @@ class NotRunning(errors.Transient):
     """Nobody answers at the configured address."""
 
 
+class TooMany(errors.Transient):
+    """More calls than a token may make in a minute: the same one later is answered."""
+
+
 def status_of(error: errors.BrbError) -> int:
     """1 failed, 2 wrong usage, 3 BRB is not running, 4 no such memory or job."""
     if isinstance(error, errors.BadInput):

@@ -10,7 +10,7 @@ from services.core import errors
 
 def listed(as_json: options.Json = False) -> None:
     """Show how many jobs wait in each queue, and for how long the oldest."""
-    with options.connected() as brb:
+    with options.operating() as brb:
         jobs = brb.jobs()
     if as_json:
         return output.json(jobs)
@@ -24,7 +24,7 @@ def listed(as_json: options.Json = False) -> None:
 
 def dead(as_json: options.Json = False) -> None:
     """List the jobs that failed for good, newest first."""
-    with options.connected() as brb:
+    with options.operating() as brb:
         letters = brb.dead_jobs()
     if as_json:
         return output.json(letters)
@@ -42,7 +42,7 @@ def retried(
     """Try dead jobs again."""
     if bool(job_ids) == every:
         raise errors.BadInput("name the jobs to retry, or say --all")
-    with options.connected() as brb:
+    with options.operating() as brb:
         wanted = [job.id for job in brb.dead_jobs().jobs] if every else job_ids or []
         done = [brb.retry(job_id) for job_id in wanted]
     if as_json:

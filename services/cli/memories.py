@@ -1,14 +1,11 @@
 """`brb memories`: look at what is remembered, add to it, correct it, erase it."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from services.cli import options, output
 from services.core import api, errors, models
-
-if TYPE_CHECKING:
-    from services.cli.client import Client
 
 _PAGE = 20
 
@@ -16,9 +13,9 @@ _PAGE = 20
 def listed(
     limit: Annotated[int, typer.Option(min=1, max=api.LARGEST_PAGE, help="How many.")] = _PAGE,
     offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
-    status: Annotated[Literal["current", "superseded", "all"], typer.Option(help="Which versions.")] = "current",
+    status: Annotated[Literal["current", "superseded", "pending", "quarantined", "all"], typer.Option(help="Which versions.")] = "current",
     category: Annotated[models.Category | None, typer.Option(help="Only this kind.")] = None,
-    scope: Annotated[Literal["private", "team", "all"], typer.Option(help="Whose.")] = "all",
+    scope: Annotated[Literal["private", "proposed", "team", "all"], typer.Option(help="Whose.")] = "all",
     as_json: options.Json = False,
 ) -> None:
     """List memories, newest first."""
@@ -115,36 +112,6 @@ def edited(
     _rows([memory])
 
 
-def forgotten(
-    memory_ids: options.MemoryIds,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
-    as_json: options.Json = False,
-) -> None:
-    """Erase memories with their whole history, for good. Asks first on a terminal."""
-    with options.connected() as brb:
-        wanted = [brb.memory(whole) for whole in dict.fromkeys(map(brb.resolve, memory_ids))]
-        if not yes and output.is_interactive():
-            _rows(wanted)
-            if not typer.confirm(f"Erase {'this memory' if len(wanted) == 1 else f'these {len(wanted)} memories'} for good?"):
-                raise typer.Exit(1)
-        receipts = _erased(brb, wanted)
-    if as_json:
-        return output.json(receipts)
-    for receipt in receipts:
-        output.line(f"{receipt.id} forgotten: {_counted(receipt.deleted, 'version')}, {_counted(receipt.ledger, 'inserted block')}")
-
-
-def _erased(brb: "Client", wanted: list[api.Memory]) -> list[api.Receipt]:
-    """Two versions of one memory are erased by the first."""
-    receipts: list[api.Receipt] = []
-    gone: set[str] = set()
-    for memory in wanted:
-        if memory.lineage not in gone:
-            receipts.append(brb.forget(memory.id))
-            gone.add(memory.lineage)
-    return receipts
-
-
 def _asked(memory: api.Memory) -> str:
     text = str(typer.prompt("What it says from now on", default=memory.text)).strip()
     if text == memory.text:
@@ -170,6 +137,9 @@ def _facts(memory: api.Memory) -> list[tuple[str, str]]:
         ("when", memory.when),
         ("valid from", output.minute(memory.valid_from) if memory.valid_from else ""),
         ("valid until", output.minute(memory.valid_to) if memory.valid_to else ""),
+        ("held", memory.held),
+        ("review", f"{memory.review} by {memory.reviewed_by}" if memory.review else ""),
+        ("worded by", memory.edited_by),
         ("superseded by", memory.superseded_by),
         ("supersedes", memory.supersedes),
     ]

@@ -1,5 +1,6 @@
 """How results look: tables on a terminal, tab-separated lines in a pipe, one JSON document with `--json`. Notes go to stderr."""
 
+import os
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ def console() -> "Console":
 
 
 def on_terminal() -> bool:
-    return console().is_terminal
+    """Whether a person reads it. In a pipe nothing that draws is loaded, unless somebody says that it leads to a terminal."""
+    claimed = os.environ.keys() & {"TTY_COMPATIBLE", "FORCE_COLOR"}  # conventions of terminals, not settings of BRB
+    return console().is_terminal if claimed or sys.stdout.isatty() else False
 
 
 def json(value: object) -> None:

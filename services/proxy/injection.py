@@ -15,9 +15,9 @@ from typing import Literal
 import msgspec
 import structlog
 
-from services.core import errors, models, ports, telemetry
+from services.core import errors, models, ports, rights, telemetry
 from services.core.recall import budget, engine, rewriting
-from services.proxy import framing, learning, redacting, relay
+from services.proxy import framing, learning, redacting, relay, telling
 from services.proxy.parts import Parts
 from services.proxy.wire import calls, splice
 
@@ -193,15 +193,24 @@ class _Case:
         self.ledger: Mapping[str, ports.Entry] | None = None
         self.old = Replay({}, frozenset())
         self.entry: ports.Entry | None = None
+        self.finding: telling.Finding | None = None
+        self.outcome = ""
+        self.started = time.monotonic()
         self._lock = threading.Lock()
         self._closed = False
 
-    def decide(self, entry: ports.Entry) -> bool:
+    def decide(self, entry: ports.Entry, outcome: str) -> bool:
         """Whether it was in time."""
         with self._lock:
             if not self._closed:
-                self.entry = entry
+                self.entry, self.outcome = entry, outcome
             return not self._closed
+
+    def fail(self, outcome: str) -> None:
+        """That nothing was decided, and why; the first cause counts."""
+        with self._lock:
+            if not self._closed:
+                self.outcome = self.outcome or outcome
 
     def close(self) -> None:
         with self._lock:
@@ -225,6 +234,7 @@ class Injection:
         self._recalling = _Count()
         self._ledger_calls = ThreadPoolExecutor(_LEDGER_CALLS, thread_name_prefix="ledger")  # of its own: old blocks wait for no recall
         self._recorder = ThreadPoolExecutor(2, thread_name_prefix="record")
+        self._telling = telling.Recorder()
 
     def warm(self) -> None:
         """Load what the first recall would wait for."""
@@ -234,6 +244,7 @@ class Injection:
     def close(self) -> None:
         """Record what is still to be recorded."""
         self._recorder.shutdown(wait=True)
+        self._telling.close()
         self._rewriter.close()
         for pool in (self._recalls, self._ledger_calls):
             pool.shutdown(wait=False, cancel_futures=True)
@@ -246,13 +257,34 @@ class Injection:
         try:
             await self._worked(case)
         except TimeoutError:
-            _outcome("ledger_away" if case.ledger is None else "deadline")
+            case.fail("ledger_away" if case.ledger is None else "deadline")
         except errors.BrbError:
-            _outcome("ledger_away")
+            case.fail("ledger_away")
         finally:
             case.close()
         telemetry.REPLAYED.inc(len(case.old.blocks))
-        return _injected(case)
+        injected = _injected(case)
+        if case.outcome:
+            telemetry.RECALL_OUTCOME.labels(case.outcome).inc()
+            self._tell(case, injected.call)
+        return injected
+
+    def _tell(self, case: _Case, call: calls.Call) -> None:
+        """Keep what the new turn was told, and why. A repeated one was recorded when it came first."""
+        outcome, finding = case.outcome, case.finding
+        if call.new_turn is None or outcome == "repeated":
+            return
+        took_ms = (time.monotonic() - case.started) * 1000
+        redact = self._redacting.within(call.principal.team)
+        self._telling.submit(lambda: self._keep(call.principal, telling.told(call, outcome, finding, took_ms=took_ms, redact=redact)))
+
+    def _keep(self, principal: models.Principal, told: ports.Told) -> None:
+        """A memory may be forgotten while its turn is recorded: whoever forgets deletes it first, and then what tells of it."""
+        parts = self._parts
+        parts.turns.add(principal, told)
+        scope = rights.managed(principal)
+        gone = [one.id for one in told.considered if not one.reason and parts.store.get(scope, one.id) is None]
+        parts.turns.forget(principal.team, gone)
 
     async def _worked(self, case: _Case) -> None:
         """One hand-over to a thread is all that a call waits for; but when the recalls are busy, the ledger is not to wait for them."""
@@ -276,14 +308,12 @@ class Injection:
         repeated = reusable(case.call, case.ledger)
         case.call = msgspec.structs.replace(unanswered(case.call, case.ledger), turn_id=turn_id(case.call, repeated))
         if repeated is not None:
-            case.decide(repeated)
-            _outcome("repeated")
+            case.decide(repeated, "repeated")
             return
         try:
             self._make_entry(case)
         except Exception as error:
-            if not case.closed:  # else it was counted as late
-                _outcome("error")
+            case.fail("error")
             _log.warning("recall_failed", exc_info=error)
 
     def _make_entry(self, case: _Case) -> None:
@@ -294,12 +324,11 @@ class Injection:
             return
         entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id, at=case.call.at)
         self._parts.ledger.write(dict.fromkeys(turn.keys, entry))
-        if not case.decide(entry):
+        if not case.decide(entry, "injected" if entry.block else "empty"):
             self._parts.ledger.write(
                 dict.fromkeys(turn.keys, ports.Entry("", (), turn=entry.turn, at=entry.at))
             )  # what was not inserted is not replayed
             return
-        _outcome("injected" if entry.block else "empty")
         if framed:
             telemetry.INJECTED_MEMORIES.observe(len(framed.memory_ids))
             telemetry.INJECTED_TOKENS.observe(framed.tokens)
@@ -327,7 +356,9 @@ class Injection:
         )
         engine.observe(found)
         redact = self._redacting.within(call.principal.team)
-        return framing.block(found.ranked, now=parts.clock(), redact=redact, max_tokens=parts.settings.max_memory_tokens)
+        framed = framing.block(found.ranked, now=parts.clock(), redact=redact, max_tokens=parts.settings.max_memory_tokens)
+        case.finding = telling.Finding(words, found, framed)
+        return framed
 
     async def after(self, prepared: relay.Prepared, answer: calls.Answer) -> None:
         """Record the answered turn durably: what happens to this process later, the turn is learnt."""
@@ -382,7 +413,3 @@ def _injected(case: _Case) -> Injected:
 
 def _first(keys: tuple[str, ...], ledger: Mapping[str, ports.Entry]) -> ports.Entry | None:
     return next((ledger[key] for key in keys if key in ledger), None)
-
-
-def _outcome(outcome: str) -> None:
-    telemetry.RECALL_OUTCOME.labels(outcome).inc()

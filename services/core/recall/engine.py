@@ -47,13 +47,15 @@ class Dropped(msgspec.Struct, frozen=True):
 
 class Recall(msgspec.Struct, frozen=True):
     """ranked: best first. mode: the one that was used. notices: why it is not the one asked for, or why nothing was searched.
-    considered: the candidates that were dropped, best first. query: what was embedded and looked up."""
+    considered: the candidates that were dropped, best first. query: what was embedded and looked up. gate: the similarity that it took, None if
+    nothing was looked up."""
 
     ranked: tuple[models.Ranked, ...]
     mode: Mode
     notices: tuple[str, ...] = ()
     considered: tuple[Dropped, ...] = ()
     query: str = ""
+    gate: float | None = None
 
 
 def recall(
@@ -89,7 +91,7 @@ def recall(
     started = time.monotonic()
     ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude, now=now)
     telemetry.RECALL_STAGE.labels("rank").observe(time.monotonic() - started)
-    return Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text)
+    return Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text, gate=knobs.min_similarity)
 
 
 def observe(result: Recall) -> None:

@@ -12,6 +12,7 @@ from services.cli import doctor
 from services.cli.doctor import State
 from services.core import api, health, messages, models
 from services.proxy.parts import Parts
+from services.proxy.routes import selftest
 from tests.support.in_memory import NOW, keep, memory
 
 Brb = Callable[..., Result]
@@ -69,11 +70,12 @@ def test_a_retry_of_an_unknown_job_says_so(brb: Brb, running: Parts) -> None:
     assert (result.exit_code, result.stderr) == (4, "error: there is no dead job nobody\n")
 
 
-def test_doctor_of_a_running_brb_tries_each_part(brb: Brb, running: Parts) -> None:
+def test_doctor_of_a_running_brb_tries_each_part(brb: Brb, running: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "_LEARN_SECONDS", 0.1)  # no worker runs here
     keep(running, memory("We use Postgres as our database"))
     found = {finding["check"]: finding for finding in json.loads(brb("doctor", "--json").stdout)}
 
-    for check in ("python", "data folder", "disk", "clock", "port", "qdrant", "llama.cpp", "redis", "embedding"):
+    for check in ("python", "data folder", "disk", "clock", "port", "qdrant", "llama.cpp", "redis", "embedding", "round trip"):
         assert found[check]["state"] in ("ok", "warn"), found[check]
     assert found["relay"]["state"] == "fail"  # this one was made without a relay
     assert "404" in found["relay"]["found"]

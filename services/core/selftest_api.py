@@ -1,0 +1,26 @@
+"""The JSON of a self-test."""
+
+from datetime import datetime
+
+import msgspec
+
+EVENTS = 5
+"""Of the stream of the self-test."""
+PAUSE_SECONDS = 0.1
+"""Between two of them."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was tried. found: what came of it, or why it is not well."""
+
+    name: str
+    ok: bool
+    found: str
+    milliseconds: float
+
+
+class SelfTest(msgspec.Struct, frozen=True):
+    """at: the clock of the machine that BRB runs on."""
+
+    at: datetime
+    checks: tuple[Check, ...]
