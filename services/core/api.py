@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from services.core import health, messages, models, ports
+from services.core import health, messages, models, ports, rights
 
 if TYPE_CHECKING:
     from services.core.recall import notes
 
 Mode = Literal["hybrid", "bm25", "semantic"]
 Kind = Literal["memories", "notes", "all"]
+Viewer = models.Principal | models.Scope
 
 DEFAULT_PAGE = 100
 LARGEST_PAGE = 1000
@@ -30,7 +31,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """`models.Memory` with readable times."""
+    """`models.Memory` with readable times, as it is shown to whoever asks (`rights.shown`)."""
 
     id: str
     text: str
@@ -260,16 +261,16 @@ def time_of(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def memory_of(memory: models.Memory) -> Memory:
-    return msgspec.convert(_readable(memory), Memory)
+def memory_of(memory: models.Memory, viewer: Viewer) -> Memory:
+    return msgspec.convert(_readable(memory, viewer), Memory)
 
 
-def found_of(ranked: models.Ranked) -> Found:
-    return msgspec.convert(_readable(ranked.memory) | _scored(ranked), Found)
+def found_of(ranked: models.Ranked, viewer: Viewer) -> Found:
+    return msgspec.convert(_readable(ranked.memory, viewer) | _scored(ranked), Found)
 
 
-def dropped_of(ranked: models.Ranked, reason: str) -> Dropped:
-    return msgspec.convert(_readable(ranked.memory) | _scored(ranked) | {"reason": reason}, Dropped)
+def dropped_of(ranked: models.Ranked, reason: str, viewer: Viewer) -> Dropped:
+    return msgspec.convert(_readable(ranked.memory, viewer) | _scored(ranked) | {"reason": reason}, Dropped)
 
 
 def found_note_of(note: models.Note, ranked: "notes.RankedNote") -> FoundNote:
@@ -286,7 +287,8 @@ def dead_of(dead: ports.Dead) -> Dead:
     return Dead(id=dead.id, task=dead.task, attempts=dead.attempts, error=dead.error, died_at=time_of(dead.died_at))
 
 
-def _readable(memory: models.Memory) -> dict[str, object]:
+def _readable(whole: models.Memory, viewer: Viewer) -> dict[str, object]:
+    memory = rights.shown(viewer, whole)
     fields: dict[str, object] = msgspec.structs.asdict(memory)
     for name in ("created_at", "said_at", "reinforced_at", "accessed_at"):
         fields[name] = time_of(getattr(memory, name))

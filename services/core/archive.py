@@ -47,11 +47,11 @@ class Archive(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-def document(exported_at: datetime, memories: Iterable[models.Memory], notes: Iterable[models.Note]) -> Iterator[bytes]:
+def document(exported_at: datetime, viewer: api.Viewer, memories: Iterable[models.Memory], notes: Iterable[models.Note]) -> Iterator[bytes]:
     """An `Archive` as JSON, piece by piece: one memory or note a line."""
     yield b'{"format":"brb-archive","version":1,"exported_at":' + msgspec.json.encode(exported_at)
     yield b',\n"memories":['
-    yield from _listed(map(api.memory_of, memories))
+    yield from _listed(api.memory_of(memory, viewer) for memory in memories)
     yield b'],\n"notes":['
     yield from _listed(map(shown, notes))
     yield b"]}\n"

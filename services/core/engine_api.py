@@ -80,8 +80,8 @@ class SimilarMemories(msgspec.Struct, frozen=True):
     memories: tuple[SimilarMemory, ...]
 
 
-def similar_of(hit: models.Hit) -> SimilarMemory:
-    shown = msgspec.structs.asdict(api.memory_of(hit.memory))
+def similar_of(hit: models.Hit, viewer: api.Viewer) -> SimilarMemory:
+    shown = msgspec.structs.asdict(api.memory_of(hit.memory, viewer))
     return SimilarMemory(**shown, score=round(hit.score, 4))
 
 
@@ -106,7 +106,7 @@ class Dropped(msgspec.Struct, frozen=True):
 
 class Stats(msgspec.Struct, frozen=True):
     """What the caller has. memories: by status; categories: of the current ones. entities: different values by kind.
-    answers: kept in the cache of this process, of everybody."""
+    answers: kept in the cache of this process, of the team."""
 
     memories: dict[models.Status, int]
     categories: dict[models.Category, int]

@@ -68,5 +68,5 @@ class Decided(msgspec.Struct, frozen=True):
     results: tuple[Result, ...]
 
 
-def beside_of(memory: models.Memory, cosine: float, relation: Relation) -> Beside:
-    return Beside(**msgspec.structs.asdict(api.memory_of(memory)), cosine=round(cosine, 4), relation=relation)
+def beside_of(memory: models.Memory, viewer: api.Viewer, cosine: float, relation: Relation) -> Beside:
+    return Beside(**msgspec.structs.asdict(api.memory_of(memory, viewer)), cosine=round(cosine, 4), relation=relation)

@@ -97,8 +97,11 @@ def owner_of(changed: Sequence[str]) -> str:
 
 
 def undone(memory: models.Memory, decision: Decision, changed: Sequence[str], principal: models.Principal) -> models.Memory:
-    """The memory as it was before the decision. `Denied`: whoever may not decide may not undo. `BadInput`: it is not as the decision left it."""
+    """The memory as it was before the decision; as it is, if the decision was noted and never carried out. `Denied`: whoever may not decide may not
+    undo. `BadInput`: it is not as the decision left it."""
     _check_entitled(memory, decision, principal)
+    if _state(memory) == tuple(changed[:3]):
+        return memory
     at = float(changed[_AT])
     visibility, status, review = models.Visibility(changed[0]), models.Status(changed[1]), models.Review(changed[2])
     if _state(memory) != tuple(changed[3:_OWNER]) or memory.reviewed_at not in (None, at):

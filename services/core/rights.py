@@ -4,6 +4,8 @@ A member sees his own memories and those of the team, and changes his own. A cur
 An admin also manages tokens and members. The operator of the machine (no team) manages tokens of any team, and sees nobody's memories.
 """
 
+from msgspec.structs import replace
+
 from services.core import errors, models
 
 OPERATOR = models.Principal(team="", user="operator", role=models.Role.ADMIN)
@@ -27,6 +29,14 @@ def administers(principal: models.Principal) -> bool:
 def changes(principal: models.Principal, one: models.Memory | models.Note) -> bool:
     """Whether it may edit or erase what it sees."""
     return one.owner == principal.user or (curates(principal) and one.visibility is not models.Visibility.PRIVATE)
+
+
+def shown(viewer: models.Principal | models.Scope, memory: models.Memory) -> models.Memory:
+    """A memory as the viewer, who sees it, is shown it. Of somebody else's: the first words that prove it and when they were said, but not in which
+    conversation; what else its author said about it remains his."""
+    if (viewer.team, viewer.user) == (memory.team, memory.owner):
+        return memory
+    return replace(memory, evidence=tuple(replace(one, turn="", session="") for one in memory.evidence[:1]))
 
 
 def check_changes(principal: models.Principal, one: models.Memory | models.Note) -> None:

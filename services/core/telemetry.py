@@ -44,6 +44,7 @@ DEAD_LETTERS = Gauge("brb_dead_letters", "Jobs that failed for good", multiproce
 SPOOLED = Gauge("brb_spooled_jobs", "Jobs waiting in the local spool for Redis", multiprocess_mode="mostrecent")
 LLAMA = Histogram("brb_llama_seconds", "Calls of llama.cpp", ["op"], buckets=_MODEL_SECONDS)
 MEMORIES = Gauge("brb_memories", "Stored memories", ["scope", "status"], multiprocess_mode="mostrecent")
+DENIED = Counter("brb_denied_total", "Calls that were turned away before anything was done, by cause", ["reason"])
 CACHE_READ_TOKENS = Counter("brb_upstream_cache_read_tokens_total", "Prompt tokens that the upstream read from its cache")
 CACHE_WRITE_TOKENS = Counter("brb_upstream_cache_write_tokens_total", "Prompt tokens that the upstream wrote to its cache")
 

@@ -61,6 +61,14 @@ def test_a_job_that_was_done_is_not_recorded_again(book: ports.JobBook) -> None:
     assert book.claim(learn("t1").id) is None
 
 
+def test_jobs_are_known_from_when_they_are_recorded_on_also_when_they_are_done(book: ports.JobBook) -> None:
+    waits, done, new = learn("t1"), learn("t2"), learn("t3")
+    book.add([waits, done])
+    book.finish(claimed(book, done))
+    assert book.known([waits.id, done.id, new.id]) == {waits.id, done.id}
+    assert book.known([]) == set()
+
+
 def test_only_one_worker_holds_a_job(book: ports.JobBook) -> None:
     book.add([learn("t1")])
     claimed(book, learn("t1"))
@@ -140,6 +148,15 @@ def test_a_job_that_nobody_takes_is_published_less_and_less_often(redis_address:
     claimed(book, learn("t1"))
     job_time.passes(client, 1000)
     assert book.overdue(), "what was taken and lost is published soon"
+
+
+def test_of_dead_letters_those_that_concern_somebody_can_be_asked_for(book: ports.JobBook) -> None:
+    for turn in ("t1", "t2", "t3"):
+        book.add([learn(turn)])
+        book.bury(claimed(book, learn(turn)), "ValueError")
+
+    assert [dead.id for dead in book.dead(1, lambda job: job.payload.turn == "t1")] == [learn("t1").id]
+    assert book.dead(10, lambda job: False) == []
 
 
 def test_a_dead_letter_is_seen_and_can_be_revived(book: ports.JobBook) -> None:

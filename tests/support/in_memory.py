@@ -20,13 +20,13 @@ from tests.support.embedding import HashingEmbedder
 NOW = 1_790_000_000.0
 
 
-def parts(folder: Path, *, port: int = 3000) -> Parts:
-    """Parts whose clock stands at `NOW`."""
+def parts(folder: Path, *, port: int = 3000, **settings: object) -> Parts:
+    """Parts whose clock stands at `NOW`, with these settings."""
     embedder = HashingEmbedder()
     book = InMemoryJobBook(clock=lambda: NOW)
     owners = InMemoryOwnerLocks()
     return Parts(
-        settings=config.Settings(data_dir=folder, port=port),
+        settings=config.Settings(data_dir=folder, port=port, **settings),  # type: ignore[arg-type]
         store=InMemoryStore(embedder.dimension),
         notes=InMemoryNoteStore(embedder.dimension),
         embedder=embedder,

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -16,8 +17,8 @@ from pathlib import Path
 import psutil
 import uvicorn
 
-from services.core import config, telemetry
-from services.proxy import relay
+from services.core import config, ports, telemetry
+from services.proxy import access, relay
 from services.proxy.app import create_app
 from services.proxy.front import Server, served
 from tests.support import in_memory, upstream
@@ -27,17 +28,28 @@ ROOT = Path(__file__).parent.parent.parent
 DRAIN_SECONDS = 20
 
 
-def server(settings: config.Settings, interceptor: relay.Interceptor, *, port: int = 0, drain_seconds: int = DRAIN_SECONDS) -> uvicorn.Server:
+def server(
+    settings: config.Settings,
+    interceptor: relay.Interceptor,
+    *,
+    port: int = 0,
+    drain_seconds: int = DRAIN_SECONDS,
+    tokens: ports.TokenBook | None = None,
+) -> uvicorn.Server:
     """The whole proxy over in-memory parts, served with the options of `services.embedded.host`."""
-    handler = relay.Relay(settings, interceptor)
-    app = create_app(in_memory.parts(settings.data_dir), on_shutdown=[handler.close])
+    parts = dataclasses.replace(in_memory.parts(settings.data_dir), settings=settings)
+    if tokens is not None:
+        parts = dataclasses.replace(parts, tokens=tokens)
+    doors = access.Access(settings, parts.tokens, parts.clock)
+    handler = relay.Relay(settings, interceptor, doors=doors)
+    app = create_app(parts, doors=doors, on_shutdown=[handler.close])
     return Server(served(app, handler, host="127.0.0.1", port=port, drain_seconds=drain_seconds))
 
 
 @contextlib.contextmanager
-def relaying(settings: config.Settings, interceptor: relay.Interceptor) -> Iterator[str]:
+def relaying(settings: config.Settings, interceptor: relay.Interceptor, tokens: ports.TokenBook | None = None) -> Iterator[str]:
     """The base URL of a relay while the block runs."""
-    running = server(settings, interceptor, drain_seconds=2)
+    running = server(settings, interceptor, drain_seconds=2, tokens=tokens)
     thread = threading.Thread(target=running.run, name="relaying", daemon=True)
     thread.start()
     assert upstream.wait_for(lambda: running.started)

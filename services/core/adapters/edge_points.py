@@ -1,20 +1,26 @@
 """Points in Qdrant Edge, a Qdrant shard in this process. One process at a time owns the folder.
 
-    <directory>/<embedding model>/collection.json    what the shard holds: model, dimension, schema version
-    <directory>/<embedding model>/shard/             Qdrant's own files
+    <directory>/<embedding model>/collection.json    what the shard holds: model, dimension, schema version; and its folder's name
+    <directory>/<embedding model>/shard…/            Qdrant's own files
 
 A search compares with every point of the scope. Measured on 20,000 of 384 dimensions, half of them in scope: 4.6 ms. An HNSW graph would
 save 2 ms, and building it (`optimize`) stopped the whole process for 10 s: so there is none, and `optimize` only tidies up when the store opens.
+
+What is deleted is found no more, but its bytes stay: in the write-ahead log, which is only ever cut by whole files of 32 MB, and in the pages of
+payloads and vectors, whose room is used again but not cleared. So `purge` writes what is there to a new shard and removes the old one.
+Measured: 0.35 s for 1,000 points of 384 dimensions.
 """
 
 import contextlib
+import os
 import shutil
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 import qdrant_edge as edge
@@ -30,26 +36,33 @@ one; without it a write takes 0.2 ms and is in the log all the same."""
 
 _SIDECAR = "collection.json"
 _PAGE = 1000
+T = TypeVar("T")
 _SHARD = "shard"
+_COPIED = 32  # points at once: each write stops every thread of the process, so they are short
 
 
 class Collection(msgspec.Struct, frozen=True):
-    """What a folder holds."""
+    """What a folder holds, and where in it."""
 
     model: str
     dimension: int
     schema_version: int
+    shard: str = _SHARD
 
 
 class EdgePoints:
     """`points.Points`. An acknowledged write is in the write-ahead log: it survives a killed process. Flushed at least every
     `FLUSH_SECONDS` of writing, and by `close`: what a power cut can cost."""
 
-    def __init__(self, shard: edge.EdgeShard, dimension: int) -> None:
+    def __init__(self, folder: Path, shard: edge.EdgeShard, layout: Layout, dimension: int) -> None:
+        self._folder = folder
         self._shard = shard
+        self._layout = layout
         self._dimension = dimension
         self._writing = threading.Lock()
         self._flushed_at = time.monotonic()
+        self._closing = False
+        self._unclean = True  # as far as is known of what was written before
 
     @classmethod
     def open(cls, directory: Path, layout: Layout, *, model: str, dimension: int) -> Self:
@@ -61,7 +74,7 @@ class EdgePoints:
                 _refuse_others(directory, folder, wanted, layout)
                 _create(directory, folder, wanted, layout)
             _check(folder, wanted, layout)
-            return cls(_load(folder), dimension)
+            return cls(folder, _load(folder), layout, dimension)
         except OSError as error:
             raise errors.SetupError(f"the store in {directory} can't be used: {error}; check BRB_DATA_DIR and its permissions") from error
 
@@ -93,13 +106,12 @@ class EdgePoints:
             with_payload=edge.PayloadSelector.Exclude(list(without)) if without else True,
             with_vector=[points.DENSE] if dense else False,
         )
-        with _translated():
-            records, _ = self._shard.scroll(request)
+        records, _ = self._read(lambda shard: shard.scroll(request))
         return [Found(record.payload or {}, dense=_dense(record.vector)) for record in records]
 
     def count(self, only: Only) -> int:
-        with _translated():
-            return self._shard.count(edge.CountRequest(exact=True, filter=_filter(only)))
+        request = edge.CountRequest(exact=True, filter=_filter(only))
+        return self._read(lambda shard: shard.count(request))
 
     def nearest(self, vector: Sequence[float], only: Only, *, limit: int, exact: bool = False) -> list[Found]:
         return self._query(edge.Query.Nearest(list(vector), using=points.DENSE), _filter(only), limit, edge.SearchParams(exact=True))
@@ -110,35 +122,66 @@ class EdgePoints:
         return self._query(query, wanted, limit, edge.SearchParams(idf=edge.IdfParams(corpus=wanted)))
 
     def values(self, field: str, only: Only, *, limit: int) -> list[tuple[str, int]]:
-        with _translated():
-            answer = self._shard.facet(edge.FacetRequest(key=field, limit=limit, exact=True, filter=_filter(only)))
+        request = edge.FacetRequest(key=field, limit=limit, exact=True, filter=_filter(only))
+        answer = self._read(lambda shard: shard.facet(request))
         return [(str(hit.value), hit.count) for hit in answer.hits]
 
     def everything(self) -> Iterator[Payload]:
         """The payload of every point of every scope: for carrying over to another model alone."""
-        after: edge.PointId | None = None
-        while True:
-            with _translated():
-                records, after = self._shard.scroll(edge.ScrollRequest(offset=after, limit=_PAGE, with_payload=True))
-            yield from (record.payload or {} for record in records)
-            if after is None:
+        with _translated():
+            yield from (record.payload or {} for records in _pages(self._shard, _PAGE) for record in records)
+
+    def purge(self) -> None:
+        """Writes wait meanwhile, reads go on. Killed at any moment it leaves one whole shard, the old one or the new; `close` breaks it off."""
+        with self._writing, _translated():
+            if not self._unclean:
                 return
+            name = f"{_SHARD}-{uuid.uuid4().hex}"
+            try:
+                purged = _empty(self._folder / name, self._layout, self._dimension)
+                self._copy_to(purged)
+                _describe(self._folder, msgspec.structs.replace(_read(self._folder / _SIDECAR), shard=name))
+            except BaseException:
+                shutil.rmtree(self._folder / name, ignore_errors=True)
+                raise
+            former, self._shard = self._shard, purged
+            self._unclean = False
+            former.close()
+            _remove_others(self._folder, name)
 
     def ping(self) -> None:
-        with _translated():
-            self._shard.info()
+        self._read(lambda shard: shard.info())
 
     def close(self) -> None:
         """Flush and give the folder back. Every later call raises `Unavailable`."""
+        self._closing = True
         with self._writing, _translated():
             self._shard.flush()
             self._shard.close()
+
+    def _read(self, ask: Callable[[edge.EdgeShard], T]) -> T:
+        """The answer of the shard; of the one that has taken its place, if it was closed under the question."""
+        while True:
+            shard = self._shard
+            try:
+                return ask(shard)
+            except Exception as error:  # the binding raises bare exceptions
+                if shard is self._shard:
+                    raise errors.Unavailable("Qdrant Edge", error) from error
+
+    def _copy_to(self, shard: edge.EdgeShard) -> None:
+        for records in _pages(self._shard, _COPIED, vectors=True):
+            if self._closing:
+                raise errors.Unavailable("Qdrant Edge", "it is being closed")
+            shard.update(edge.UpdateOperation.upsert_points([edge.Point(id=one.id, vector=one.vector or {}, payload=one.payload) for one in records]))
+        shard.flush()
 
     def _write(self, *operations: edge.UpdateOperation) -> None:
         with self._writing, _translated():
             self._apply(*operations)
 
     def _apply(self, *operations: edge.UpdateOperation) -> None:
+        self._unclean = True
         for operation in operations:
             self._shard.update(operation)
         if time.monotonic() - self._flushed_at >= FLUSH_SECONDS:
@@ -149,8 +192,7 @@ class EdgePoints:
         if limit <= 0:
             return []
         request = edge.QueryRequest(limit=limit, query=query, filter=only, params=params, with_payload=True, with_vector=[points.DENSE])
-        with _translated():
-            found = self._shard.query(request)
+        found = self._read(lambda shard: shard.query(request))
         return [Found(point.payload or {}, point.score, _dense(point.vector)) for point in found]
 
 
@@ -174,7 +216,7 @@ def replaced(directory: Path, backups: Path, model: str) -> Iterator[tuple[Itera
         raise errors.SetupError(f"{directory} holds collections of {names}: move the one away that you don't want")
     former, collection = held[0]
     with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as draft:
-        source = EdgePoints(_load(former), collection.dimension)
+        source = EdgePoints(former, _load(former), Layout("", (), ()), collection.dimension)
         try:
             yield source.everything(), Path(draft)
         finally:
@@ -230,27 +272,62 @@ def _create(directory: Path, folder: Path, collection: Collection, layout: Layou
     directory.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".new-", dir=directory))
     try:
-        (draft / _SHARD).mkdir()
-        shard = edge.EdgeShard.create(str(draft / _SHARD), _config(collection.dimension))
-        for field in layout.keywords:
-            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
-        for field in layout.numbers:
-            shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Float))
-        shard.close()
-        (draft / _SIDECAR).write_bytes(msgspec.json.encode(collection))
+        _empty(draft / collection.shard, layout, collection.dimension).close()
+        _describe(draft, collection)
         with contextlib.suppress(FileExistsError):  # another opener was faster: its store is as good
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def _empty(folder: Path, layout: Layout, dimension: int) -> edge.EdgeShard:
+    """A new shard."""
+    folder.mkdir()
+    shard = edge.EdgeShard.create(str(folder), _config(dimension))
+    for field in layout.keywords:
+        shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
+    for field in layout.numbers:
+        shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Float))
+    return shard
+
+
+def _describe(folder: Path, collection: Collection) -> None:
+    """Written whole or not at all."""
+    draft = folder / f".{_SIDECAR}"
+    with draft.open("wb") as file:
+        file.write(msgspec.json.encode(collection))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / _SIDECAR)
+
+
+def _pages(shard: edge.EdgeShard, size: int, *, vectors: bool = False) -> Iterator[Sequence[edge.Record]]:
+    """All points, in no order."""
+    after: edge.PointId | None = None
+    while True:
+        records, after = shard.scroll(edge.ScrollRequest(offset=after, limit=size, with_payload=True, with_vector=vectors))
+        if records:
+            yield records
+        if after is None:
+            return
+
+
+def _remove_others(folder: Path, name: str) -> None:
+    """The shards of a folder but for the one that is used: what a purge has left, or one that was killed."""
+    for path in folder.glob(f"{_SHARD}*"):
+        if path.name != name:
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def _load(folder: Path) -> edge.EdgeShard:
+    name = _read(folder / _SIDECAR).shard
     try:
-        shard = edge.EdgeShard.load(str(folder / _SHARD), None)
+        shard = edge.EdgeShard.load(str(folder / name), None)
     except Exception as error:  # the binding raises bare exceptions
         if "WouldBlock" in str(error):
             raise errors.SetupError(f"another BRB owns {folder}: stop it with `brb down`, or set another BRB_DATA_DIR") from None
         raise errors.SetupError(f"the store in {folder} does not load: {error}; restore it from a backup") from error
+    _remove_others(folder, name)  # nobody else has it open
     shard.optimize()
     return shard
 

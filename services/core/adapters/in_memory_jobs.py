@@ -42,6 +42,10 @@ class InMemoryJobBook:
                 new.append(job.id)
             return new
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        with self._lock:
+            return {each for each in ids if each in self._records or each in self._done}
+
     def claim(self, job_id: str) -> ports.Claim | None:
         with self._lock:
             record = self._records.get(job_id)
@@ -96,9 +100,10 @@ class InMemoryJobBook:
                 record.rung += 1
             return [(r.job.id, r.job.task) for r in due]
 
-    def dead(self, limit: int = 100) -> list[ports.Dead]:
+    def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[ports.Dead]:
         with self._lock:
-            dead = sorted((r for r in self._records.values() if r.died is not None), key=lambda r: -(r.died or 0))
+            wanted = (r for r in self._records.values() if r.died is not None and (concerns is None or concerns(r.job)))
+            dead = sorted(wanted, key=lambda r: -(r.died or 0))
             return [ports.Dead(r.job.id, r.job.task, r.attempts, r.error, r.died or 0.0) for r in dead[:limit]]
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:

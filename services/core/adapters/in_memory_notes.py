@@ -88,6 +88,13 @@ class InMemoryNoteStore:
                 self._passages.pop(held.passage.id, None)
             return sum(self._notes.pop(note.id, None) is not None for note in notes)
 
+    def owners(self, team: str) -> list[str]:
+        with self._lock:
+            return sorted({note.owner for note in self._notes.values() if note.team == team})
+
+    def purge(self) -> None:
+        return
+
     def ping(self) -> None:
         return
 

@@ -84,6 +84,13 @@ class InMemoryStore:
             found = Counter(point.memory.status for point in self._points.values())
         return {status: found[status] for status in models.Status}
 
+    def owners(self, team: str) -> list[str]:
+        with self._lock:
+            return sorted({point.memory.owner for point in self._points.values() if point.memory.team == team})
+
+    def purge(self) -> None:
+        return
+
     def ping(self) -> None:
         return
 

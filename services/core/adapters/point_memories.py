@@ -70,6 +70,12 @@ class PointMemories:
     def total(self) -> Mapping[models.Status, int]:
         return {status: self._points.count(Only([(points.AnyOf("status", (str(status),)),)])) for status in models.Status}
 
+    def owners(self, team: str) -> list[str]:
+        return [owner for owner, _ in self._points.values("owner", Only([(points.AnyOf("team", (team,)),)]), limit=points.MOST_OWNERS)]
+
+    def purge(self) -> None:
+        self._points.purge()
+
     def ping(self) -> None:
         self._points.ping()
 

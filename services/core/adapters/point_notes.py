@@ -91,6 +91,12 @@ class PointNotes:
         self._points.delete(Only(note_payload.clauses(scope, where)))  # also the passages that a broken-off write left without a note
         return count
 
+    def owners(self, team: str) -> list[str]:
+        return [owner for owner, _ in self._points.values("owner", Only([(points.AnyOf("team", (team,)),)]), limit=points.MOST_OWNERS)]
+
+    def purge(self) -> None:
+        self._points.purge()
+
     def ping(self) -> None:
         self._points.ping()
 

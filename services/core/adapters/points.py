@@ -11,6 +11,7 @@ from services.core.adapters.bm25 import Sparse
 DENSE = "dense"
 LEXICAL = "bm25"
 SCHEMA_VERSION = 1
+MOST_OWNERS = 100_000
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 T = TypeVar("T")
@@ -91,6 +92,9 @@ class Points(Protocol):
 
     def values(self, field: str, only: Only, *, limit: int) -> list[tuple[str, int]]:
         """The values of a keyword field and how many points have each, most frequent first."""
+
+    def purge(self) -> None:
+        """Leave nothing on the disk of what was deleted or replaced, where that is in the hands of this process."""
 
     def ping(self) -> None: ...
 

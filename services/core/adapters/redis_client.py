@@ -1,16 +1,20 @@
 """One way to reach Redis: short timeouts, no hidden retries, errors translated."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import redis
+import structlog
 from redis.backoff import NoBackoff
 from redis.lock import Lock
 from redis.retry import Retry
 
 from services.core import errors, leases, models
+
+_POLL_SECONDS = 0.02
+_log = structlog.get_logger()
 
 
 def connect(address: str, *, timeout_seconds: float) -> redis.Redis:
@@ -22,6 +26,46 @@ def connect(address: str, *, timeout_seconds: float) -> redis.Redis:
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
     )
+
+
+def check_policy(client: redis.Redis) -> str:
+    """What Redis does when it is full and when it is stopped; `SetupError` if what waits there would be lost."""
+    with translated():
+        try:
+            kept: Any = client.config_get("maxmemory-policy", "appendonly")
+        except redis.ResponseError:
+            return "Redis does not tell how it is configured: see to it that maxmemory-policy is noeviction and appendonly is yes"
+    if (policy := kept.get("maxmemory-policy", "noeviction")) != "noeviction":
+        raise errors.SetupError(f"Redis drops what waits to be learnt when it is full (maxmemory-policy {policy}): set maxmemory-policy noeviction")
+    if kept.get("appendonly", "yes") != "yes":
+        raise errors.SetupError("Redis loses what waits to be learnt when it is stopped (appendonly no): set appendonly yes")
+    return "nothing is evicted, and all is on disk"
+
+
+def rewrite_log(client: redis.Redis, *, wait_seconds: float = 60.0) -> None:
+    """Have Redis write its append-only file anew, without what was deleted, and wait until it has."""
+    try:
+        with translated():
+            if not _persistence(client).get("aof_enabled"):
+                return
+            client.bgrewriteaof()
+            deadline = time.monotonic() + wait_seconds
+            while _rewriting(client):
+                if time.monotonic() > deadline:
+                    raise errors.Unavailable("redis", "it is still writing its append-only file anew")
+                time.sleep(_POLL_SECONDS)
+    except redis.ResponseError as error:  # one that is somebody else's may not allow it
+        _log.warning("redis_log_not_rewritten", error=type(error).__name__)
+
+
+def _rewriting(client: redis.Redis) -> bool:
+    found = _persistence(client)
+    return bool(found.get("aof_rewrite_in_progress") or found.get("aof_rewrite_scheduled"))
+
+
+def _persistence(client: redis.Redis) -> Mapping[str, Any]:
+    found: Any = client.info("persistence")
+    return dict(found)
 
 
 class Breaker:

@@ -9,7 +9,7 @@ brb:job:done:{id}       marks a job that was done, so that the same turn is not 
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -49,6 +49,15 @@ end
 return new
 """
 )
+
+# ARGV: ids. Returns those that are recorded or were done.
+_KNOWN = """
+local out = {}
+for i = 1, #ARGV do
+  if redis.call('EXISTS', 'brb:job:' .. ARGV[i], 'brb:job:done:' .. ARGV[i]) > 0 then out[#out+1] = ARGV[i] end
+end
+return out
+"""
 
 # ARGV: id, token, lease. Returns task, payload, attempt.
 _CLAIM = (
@@ -163,6 +172,24 @@ return redis.call('HGET', key, 'task')
 """
 )
 
+# ARGV: the queues. Returns id, task, payload, id, ... of all jobs, dead ones too.
+_ALL = """
+local out = {}
+local function list(key)
+  for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+    local job = redis.call('HMGET', 'brb:job:' .. id, 'task', 'payload')
+    if job[1] then
+      out[#out+1] = id
+      out[#out+1] = job[1]
+      out[#out+1] = job[2]
+    end
+  end
+end
+for i = 1, #ARGV do list('brb:jobs:added:' .. ARGV[i]) end
+list('brb:jobs:dead')
+return out
+"""
+
 # ARGV: seconds to remember it as done, then ids. Returns how many there were.
 _FORGET = (
     _NOW
@@ -200,6 +227,7 @@ return out
 
 _SCRIPTS = {
     "add": _ADD,
+    "known": _KNOWN,
     "claim": _CLAIM,
     "extend": _EXTEND,
     "finish": _FINISH,
@@ -207,6 +235,7 @@ _SCRIPTS = {
     "bury": _BURY,
     "overdue": _OVERDUE,
     "revive": _REVIVE,
+    "all": _ALL,
     "forget": _FORGET,
     "depths": _DEPTHS,
 }
@@ -225,6 +254,9 @@ class RedisJobBook:
 
     def add(self, jobs: Sequence[messages.Job]) -> list[str]:
         return [i.decode() for i in self._call("add", self._lease, *self._rows(jobs))]
+
+    def known(self, ids: Sequence[str]) -> set[str]:
+        return {i.decode() for i in self._call("known", *ids)} if ids else set()
 
     def claim(self, job_id: str) -> ports.Claim | None:
         token = uuid.uuid4().hex
@@ -255,23 +287,22 @@ class RedisJobBook:
         flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, *messages.Queue)]
         return [(job_id, messages.Task(task)) for job_id, task in zip(flat[::2], flat[1::2], strict=True)]
 
-    def dead(self, limit: int = 100) -> list[ports.Dead]:
+    def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[ports.Dead]:
         with translated():
-            found: list[Any] = list(self._client.zrevrange("brb:jobs:dead", 0, limit - 1))
-            ids = [i.decode() for i in found]
-            rows: list[Any] = [self._client.hmget(f"brb:job:{i}", "task", "attempts", "error", "died") for i in ids]
+            found: list[Any] = list(self._client.zrevrange("brb:jobs:dead", 0, limit - 1 if concerns is None else -1))
+            rows: list[Any] = [self._client.hmget(f"brb:job:{i.decode()}", "task", "payload", "attempts", "error", "died") for i in found]
         return [
-            ports.Dead(id=i, task=messages.Task(task.decode()), attempts=int(attempts), error=error.decode(), died_at=float(died))
-            for i, (task, attempts, error, died) in zip(ids, rows, strict=True)
-            if task is not None
-        ]
+            ports.Dead(id=i.decode(), task=messages.Task(task.decode()), attempts=int(attempts), error=error.decode(), died_at=float(died))
+            for i, (task, payload, attempts, error, died) in zip(found, rows, strict=True)
+            if task is not None and (concerns is None or ((job := self._read(i, task, payload)) is not None and concerns(job)))
+        ][:limit]
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
-        with translated():
-            held: list[Any] = [each for queue in messages.Queue for each in self._client.zrange(f"brb:jobs:added:{queue}", 0, -1)]
-            dead: list[Any] = list(self._client.zrange("brb:jobs:dead", 0, -1))
-        gone = [job_id for each in (*held, *dead) if (job := self._job(job_id := each.decode())) is not None and concerns(job)]
-        return int(self._call("forget", self._done, *gone)) if gone else 0
+        """Looks again until nothing is left that concerns: a job that is finished meanwhile has left others in its place."""
+        count = 0
+        while gone := [job.id for job in self._jobs() if concerns(job)]:
+            count += int(self._call("forget", self._done, *gone))
+        return count
 
     def revive(self, job_id: str) -> messages.Task | None:
         task = self._call("revive", job_id)
@@ -287,13 +318,16 @@ class RedisJobBook:
         with translated():
             self._client.ping()
 
-    def _job(self, job_id: str) -> messages.Job | None:
-        """None if it is gone, or can't be read: then nobody else can read it either."""
-        with translated():
-            found: list[Any] = list(self._client.hmget(f"brb:job:{job_id}", "task", "payload"))
-        task, payload = found
+    def _jobs(self) -> Iterator[messages.Job]:
+        """All that there are at one moment, but for those that can't be read: then nobody else can read them either."""
+        rows = list(self._call("all", *messages.Queue))
+        for job_id, task, payload in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
+            if (job := self._read(job_id, task, payload)) is not None:
+                yield job
+
+    def _read(self, job_id: bytes, task: bytes, payload: bytes) -> messages.Job | None:
         try:
-            return messages.Job(job_id, kind := messages.Task(task.decode()), messages.decode(kind, self._seal.open(payload))) if task else None
+            return messages.Job(job_id.decode(), kind := messages.Task(task.decode()), messages.decode(kind, self._seal.open(payload)))
         except (errors.Permanent, ValueError):
             return None
 

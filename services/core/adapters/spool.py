@@ -59,9 +59,11 @@ class Spool:
             self._db.executemany("DELETE FROM jobs WHERE id = ?", [(job.id,) for job in done])
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
-        """Erase the jobs that concern what is forgotten; how many."""
+        """Erase the jobs that concern what is forgotten, from the file and from its log; how many."""
         gone = [job for job in self.peek(len(self)) if concerns(job)]
         self.remove(gone)
+        with self._lock:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(gone)
 
     def __len__(self) -> int:
@@ -80,6 +82,7 @@ class Intake:
         self._book = book
         self._publish = publish
         self._spool = spool
+        self._draining = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._drain_forever, args=(drain_every_seconds,), name="drain-spool", daemon=True)
 
@@ -103,12 +106,23 @@ class Intake:
     def drain(self) -> int:
         """Move what is spooled to Redis; how many jobs. Raises `errors.Unavailable` when Redis is still away."""
         moved = 0
-        while waiting := self._spool.peek():
-            self._record(waiting)
-            self._spool.remove(waiting)
-            moved += len(waiting)
+        while batch := self._drained():
+            moved += batch
         telemetry.SPOOLED.set(len(self._spool))
         return moved
+
+    def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
+        """`Spool.forget`; none of these is on its way to Redis afterwards."""
+        with self._draining:
+            return self._spool.forget(concerns)
+
+    def _drained(self) -> int:
+        with self._draining:
+            waiting = self._spool.peek()
+            if waiting:
+                self._record(waiting)
+                self._spool.remove(waiting)
+            return len(waiting)
 
     def _record(self, added: Sequence[messages.Job]) -> None:
         new = set(self._book.add(added))

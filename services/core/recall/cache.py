@@ -96,19 +96,19 @@ class Cache(Generic[Answer]):
         with self._lock:
             return self._drop([place for place in self._kept if place[0] == team])
 
-    def clean(self) -> int:
-        """Drop the answers that have ceased to hold; how many."""
+    def clean(self, team: str) -> int:
+        """Drop a team's answers that have ceased to hold; how many."""
+        try:
+            as_of = self._writes(team)
+        except errors.Unavailable:
+            as_of = None
         with self._lock:
-            teams = {place[0] for place in self._kept}
-        dropped = 0
-        for team in teams:
-            try:
-                as_of = self._writes(team)
-            except errors.Unavailable:
-                as_of = None
-            with self._lock:
-                dropped += self._drop_outdated(team, as_of)
-        return dropped
+            return self._drop_outdated(team, as_of)
+
+    def count(self, team: str) -> int:
+        """How many answers are held for a team."""
+        with self._lock:
+            return sum(place[0] == team for place in self._kept)
 
     def __len__(self) -> int:
         return len(self._kept)

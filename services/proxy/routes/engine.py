@@ -22,9 +22,9 @@ def cleared(parts: given.Parts, principal: given.Principal) -> engine_api.Droppe
 
 
 @post("/cache/clean", status_code=200, sync_to_thread=True)
-def cleaned(parts: given.Parts) -> engine_api.Dropped:
-    """Drop the answers that have ceased to hold. They are given to nobody anyhow: this makes room."""
-    return engine_api.Dropped(parts.answers.clean())
+def cleaned(parts: given.Parts, principal: given.Principal) -> engine_api.Dropped:
+    """Drop the team's answers that have ceased to hold. They are given to nobody anyhow: this makes room."""
+    return engine_api.Dropped(parts.answers.clean(principal.team))
 
 
 @post("/tokens/count", status_code=200, sync_to_thread=True)
@@ -48,7 +48,7 @@ def figures(parts: given.Parts, principal: given.Principal) -> engine_api.Stats:
         categories={category: parts.store.count(scope, ports.Where(category=category)) for category in models.Category},
         notes=parts.notes.count(scope),
         entities={kind: len(parts.notes.entities(scope, kind, limit=_MOST_VALUES)) for kind in models.EntityKind},
-        answers=len(parts.answers),
+        answers=parts.answers.count(principal.team),
         embedding_model=parts.embedder.model,
         dimension=parts.embedder.dimension,
     )

@@ -65,7 +65,7 @@ def listed(
     scope = managed(principal)
     found = parts.store.find(scope, where, limit=limit, offset=offset)
     auditing.note(parts, principal, ports.Act.READ, [memory.id for memory in found], detail="list")
-    return api.Memories(tuple(map(api.memory_of, found)), parts.store.count(scope, where), limit, offset)
+    return api.Memories(tuple(api.memory_of(memory, scope) for memory in found), parts.store.count(scope, where), limit, offset)
 
 
 @get("/search", sync_to_thread=True)
@@ -116,13 +116,13 @@ def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add
         ]
         for hit in near:
             if memory_add.says(hit.memory, text, data.project):
-                return Response(api.memory_of(hit.memory), status_code=200)
+                return Response(api.memory_of(hit.memory, principal), status_code=200)
         memory, turn = memory_add.added(principal, text, category=data.category, project=data.project, now=parts.clock())
         memory = instructions.guarded(memory)
         parts.enqueue([messages.Job.of(messages.Task.LEARN_TURN, turn)])  # first: of a memory that is not there the job makes nothing
         parts.store.put([ports.Embedded(memory, vector)])
     auditing.note(parts, principal, ports.Act.ADDED, [memory.id])
-    return Response(api.memory_of(memory), status_code=201)
+    return Response(api.memory_of(memory, principal), status_code=201)
 
 
 @get("/{memory_id:str}", sync_to_thread=True)
@@ -131,7 +131,7 @@ def shown(parts: given.Parts, principal: given.Principal, memory_id: FromPath[st
     memory = found(parts, principal, memory_id)
     uses.opened(parts, principal, memory.id)
     auditing.note(parts, principal, ports.Act.READ, [memory.id])
-    return api.memory_of(memory)
+    return api.memory_of(memory, principal)
 
 
 @get("/{memory_id:str}/similar", sync_to_thread=True)
@@ -144,7 +144,7 @@ def similar(
     (vector,) = parts.embedder.embed([memory.text], "document")
     hits = parts.store.nearest(told(principal), vector, limit=limit + 1)  # a lineage has one current version
     others = [hit for hit in hits if hit.memory.lineage != memory.lineage][:limit]
-    return engine_api.SimilarMemories(memory.id, tuple(engine_api.similar_of(hit) for hit in others))
+    return engine_api.SimilarMemories(memory.id, tuple(engine_api.similar_of(hit, principal) for hit in others))
 
 
 @get("/{memory_id:str}/history", sync_to_thread=True)
@@ -153,7 +153,7 @@ def lineage(parts: given.Parts, principal: given.Principal, memory_id: FromPath[
     memory = found(parts, principal, memory_id)
     versions = memory_edit.history(parts.store, managed(principal), memory.id)
     auditing.note(parts, principal, ports.Act.READ, [version.id for version in versions])
-    return api.Lineage(memory.id, tuple(map(api.memory_of, versions)))
+    return api.Lineage(memory.id, tuple(api.memory_of(version, principal) for version in versions))
 
 
 @patch("/{memory_id:str}", sync_to_thread=True)
@@ -172,7 +172,7 @@ def edited(parts: given.Parts, principal: given.Principal, memory_id: FromPath[s
         parts.store.put([ports.Embedded(version, vector) for version, vector in zip((archived, new), vectors, strict=True)])
         reviews.write(parts, memory, new)
     auditing.note(parts, principal, ports.Act.EDITED, [new.id])
-    return api.memory_of(new)
+    return api.memory_of(new, principal)
 
 
 @delete("/{memory_id:str}", status_code=200, sync_to_thread=True)

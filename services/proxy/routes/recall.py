@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from services.core import api, errors, models, ports
 from services.core.recall import answers, cache, engine, notes, query
-from services.proxy import fitting, uses
+from services.proxy import auditing, fitting, uses
 from services.proxy.parts import Parts
 from services.proxy.routes import given
 
@@ -31,8 +31,10 @@ def recall(parts: given.Parts, principal: given.Principal, data: JSONBody[api.As
     return recalled(parts, models.Scope(principal.team, principal.user, projects), data)
 
 
-def recalled(parts: Parts, scope: models.Scope, ask: api.Ask) -> api.Recalled:
-    """Rank memories and notes of the scope for the words asked, or answer as before. The embedding may take longer than on the wire."""
+def recalled(parts: Parts, scope: models.Scope, ask: api.Ask, *, on_record: bool = True) -> api.Recalled:
+    """Rank memories and notes of the scope for the words asked, or answer as before. The embedding may take longer than on the wire.
+
+    on_record: whether somebody meant just these words, so that they count as asked for."""
     if not ask.query.strip():
         raise errors.BadInput("query is empty")
     if len(ask.query) > api.LONGEST_QUERY:
@@ -46,16 +48,17 @@ def recalled(parts: Parts, scope: models.Scope, ask: api.Ask) -> api.Recalled:
     answer = _shown(parts, scope, api.Recalled(ask.query, result.mode, notices, (), ()), result, explain=ask.explain)
     fitted = answer if ask.token_budget is None else fitting.within(answer, ask.token_budget)
     found = [*(memory.id for memory in fitted.memories), *(note.id for note in fitted.notes)]
-    if found or not result.notices:  # found nothing is not what could not be searched as asked
+    if on_record and (found or not result.notices):  # found nothing is not what could not be searched as asked
         uses.asked(parts, models.Principal(scope.team, scope.user), ask.query, found)
+    auditing.note(parts, models.Principal(scope.team, scope.user), ports.Act.SEARCHED, found)
     return fitted
 
 
 def _shown(parts: Parts, scope: models.Scope, bare: api.Recalled, result: answers.Answer, *, explain: bool) -> api.Recalled:
     shown = bare
     if result.memories is not None:
-        dropped = tuple(api.dropped_of(one.ranked, one.reason) for one in result.memories.considered) if explain else None
-        shown = replace(shown, memories=tuple(map(api.found_of, result.memories.ranked)), dropped=dropped)
+        dropped = tuple(api.dropped_of(one.ranked, one.reason, scope) for one in result.memories.considered) if explain else None
+        shown = replace(shown, memories=tuple(api.found_of(one, scope) for one in result.memories.ranked), dropped=dropped)
     if result.notes is not None:
         ids = tuple(one.note for one in result.notes.ranked)
         there = {note.id: note for note in parts.notes.find(scope, ports.NoteWhere(ids=ids), limit=len(ids))}

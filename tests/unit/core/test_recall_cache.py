@@ -176,7 +176,8 @@ def test_clearing_drops_what_the_team_has_and_cleaning_what_holds_no_longer() ->
     bench.ask("b", team="other", until=1010)
     bench.now += 20
 
-    assert (bench.cache.clean(), len(bench.cache)) == (1, 1)
+    assert (bench.cache.count("acme"), bench.cache.count("other"), bench.cache.count("third")) == (1, 1, 0)
+    assert (bench.cache.clean("acme"), bench.cache.clean("other"), len(bench.cache)) == (0, 1, 1)
     assert (bench.cache.clear("other"), bench.cache.clear("acme"), len(bench.cache)) == (0, 1, 0)
 
 
@@ -185,9 +186,9 @@ def test_cleaning_drops_what_was_asked_before_a_write_or_can_not_be_trusted() ->
     bench.ask("a")
     bench.ask("b", team="other")
     bench.writes["acme"] += 1
-    assert bench.cache.clean() == 1
+    assert bench.cache.clean("acme") == 1
     bench.away = True
-    assert bench.cache.clean() == 1
+    assert bench.cache.clean("other") == 1
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ def test_an_import_keeps_what_its_owner_may_decide_and_proves_no_decision_of_oth
 
 
 def shown(one: models.Memory) -> Any:
-    return json.loads(msgspec.json.encode(api.memory_of(one)))
+    return json.loads(msgspec.json.encode(api.memory_of(one, models.Principal(one.team, one.owner))))
 
 
 @pytest.mark.parametrize(

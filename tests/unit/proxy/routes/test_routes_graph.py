@@ -79,6 +79,22 @@ def test_the_backlinks_of_a_note_are_the_other_notes_that_link_to_it(client: Cli
     assert titles(client.get(f"/notes/{ids['Tea']}/backlinks")) == []
 
 
+def test_the_backlinks_of_a_note_come_in_pages(client: Client, parts: Parts, ids: dict[str, str]) -> None:
+    path = f"/notes/{ids['Tea']}/backlinks"
+    for number in range(3):
+        client.post("/notes", json={"text": f"# Cup {number}\n[[Tea]]\n"})
+    whole = titles(client.get(path))
+
+    page = client.get(f"{path}?limit=1&offset=1")
+
+    assert sorted(whole) == ["Cup 0", "Cup 1", "Cup 2"]
+    assert titles(page) == whole[1:2]
+    assert {name: page.json()[name] for name in ("total", "limit", "offset")} == {"total": 3, "limit": 1, "offset": 1}
+    assert client.get(f"{path}?limit=0").json()["limit"] == 1
+    assert client.get(f"{path}?limit=5000").json()["limit"] == 1000
+    assert client.get(f"{path}?limit=ten").status_code == 400
+
+
 def test_all_values_of_a_kind_come_with_their_counts(client: Client, ids: dict[str, str]) -> None:
     found = client.get("/notes/entities?kind=hashtag").json()
 

@@ -99,3 +99,20 @@ def test_the_record_can_be_dropped(client: Client, parts: Parts) -> None:
 
     assert client.delete("/recall/report").json() == {"dropped": 2}
     assert client.get("/recall/report").json()["dead"] == []
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_erasing_a_note_takes_along_what_is_on_record_of_it(client: Client, parts: Parts, bulk: bool) -> None:
+    gone, kept = (
+        client.post("/notes", json={"text": f"# {title}\n\nThe zebra is kept in the {title}.\n"}).json()["id"] for title in ("barn", "yard")
+    )
+    client.get(f"/notes/{gone}")
+    client.get(f"/notes/{kept}")
+    client.post("/recall", json={"query": "barn", "kind": "notes"})
+    assert len(parts.uses.read(models.LOCAL)) == 3
+
+    answer = client.post("/notes/bulk", json={"gone": [gone]}) if bulk else client.delete(f"/notes/{gone}")
+
+    assert answer.status_code == 200
+    assert [use.id for use in parts.uses.read(models.LOCAL) if isinstance(use, ports.Opened)] == [kept]
+    assert not any(ports.concerns(use, [gone]) for use in parts.uses.read(models.LOCAL))
