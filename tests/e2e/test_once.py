@@ -213,6 +213,33 @@ def test_a_process_killed_while_a_value_changes_never_leaves_none(brb: Mortal, p
     assert [(version.status, version.value) for version in brb.history(brb.memory("Amelia"))] == [("current", "Amelia"), ("superseded", "Leo")]
 
 
+def _add(brb: Brb, text: str) -> None:
+    with contextlib.suppress(httpx2.HTTPError):
+        assert brb.http.post("/memories", json={"text": text}).status_code in (200, 201)
+
+
+@pytest.mark.parametrize(
+    ("part", "step"),
+    [
+        *(("proxy", step) for step in ("before add learn_turn", "after add learn_turn", "before put", "after put", "before finish store_facts")),
+        *(("worker", step) for step in ("after claim learn_turn", "after extract", "before finish learn_turn", "after finish learn_turn")),
+    ],
+)
+def test_a_process_killed_while_a_statement_is_added_leaves_it_once_and_what_it_replaces_in_its_history(brb: Mortal, part: str, step: str) -> None:
+    _add(brb, "We deploy on Fridays")
+    brb.idle()
+    with brb.dying(part, step):
+        _add(brb, "We deploy on Mondays")
+    _add(brb, "We deploy on Mondays")
+    until(lambda: brb.texts() == ["We deploy on Mondays"] or None, "it did not take the place of the other")
+    brb.idle()
+    memory = counted(brb, "We deploy on Mondays", 1)
+    assert [(version.status, version.text) for version in brb.history(memory)] == [
+        ("current", "We deploy on Mondays"),
+        ("superseded", "We deploy on Fridays"),
+    ]
+
+
 @pytest.mark.parametrize("step", ["before spool", "after spool", "before unspool", "after unspool"])
 def test_a_proxy_killed_with_a_turn_on_its_disk_has_learnt_it_once(brb: Mortal, person: Callable[..., Person], step: str) -> None:
     talking = person()

@@ -106,6 +106,17 @@ def test_a_correction_leaves_one_current_memory_and_the_old_one_in_its_history(b
     assert not re.search(r"\bLeo\b", asked.blocks[0])
 
 
+def test_a_statement_added_by_the_command_is_told_and_replaces_what_was_said_of_the_project(brb: Brb, person: New) -> None:
+    shop = str(brb.folder / "shop")
+    brb.worked_off(person(project=shop).say("Our release day is Monday.").turn)
+    added = brb.command("memories", "add", "Our release day is Tuesday", "--project", shop)
+    assert added.returncode == 0, added.stderr
+    brb.idle()
+    assert brb.texts() == ["Our release day is Tuesday"]
+    assert "Tuesday" in person(project=shop).say("On which day is our release?").blocks[0]
+    assert person().say("On which day is our release, elsewhere?").blocks == []
+
+
 def test_a_correction_in_the_same_conversation_is_understood_from_it(brb: Brb, person: New) -> None:
     talking = person()
     brb.worked_off(talking.say("Our release deadline is May 15.").turn)
