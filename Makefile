@@ -54,6 +54,7 @@ demo: setup ## see it work: no API key, no network
 	@$(BIN)/brb demo
 
 test: setup $(TEST_STAMP) ## all tests: unit, contract, integration, end to end; with the real Claude Code if npm can be reached
+	@($(call need,command -v chromium >/dev/null,chromium)) || echo "without Chromium the tests of the page are skipped" >&2
 	@$(BIN)/pytest -rs
 
 test-claude-code: setup ## the tests with the real Claude Code, installed from npm into a temporary folder

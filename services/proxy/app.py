@@ -4,19 +4,38 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-import msgspec
 from litestar import Litestar
-from litestar.datastructures import Headers
 from litestar.di import Provide
-from litestar.enums import ScopeType
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Receive, Scope, Send
 
-from services.core import api
+from services.core import seal
 from services.proxy import access
+from services.proxy.entrance import Entrance
+from services.proxy.mcp import server as mcp
 from services.proxy.parts import Parts
-from services.proxy.routes import archives, engine, failures, given, graph, jobs, memories, notes, operations, recall, reports
+from services.proxy.routes import (
+    archives,
+    audit,
+    engine,
+    erasure,
+    failures,
+    given,
+    graph,
+    jobs,
+    members,
+    memories,
+    notes,
+    operations,
+    recall,
+    reports,
+    reviews,
+    selftest,
+    tokens,
+    turns,
+)
+from services.proxy.web import sessions, site
 
 Hook = Callable[[], Any]
 
@@ -25,22 +44,29 @@ def create_app(
     parts: Parts,
     pings: Mapping[str, Callable[[], None]] | None = None,
     *,
+    doors: access.Access | None = None,
     spooled: Callable[[], int] | None = None,
+    selftests: Mapping[str, Callable[[], str]] | None = None,
     on_startup: Sequence[Hook] = (),
     on_shutdown: Sequence[Hook] = (),
 ) -> Litestar:
     """The memory API, metrics and health.
 
-    pings: what `/health` and `/readyz` ask, by the name of the dependency. spooled: how many jobs wait on this machine for Redis.
+    pings: what `/health` and `/readyz` ask, by the name of the dependency. doors: that of the relay, so that both count a token's calls together.
+    spooled: how many jobs wait on this machine for Redis.
+    selftests: what `POST /selftest` tries beside its own, by name: each says what it found, and raises if that is not well.
     on_startup, on_shutdown: run in the event loop that serves (plain or async functions).
     """
     asked = {"qdrant": parts.store.ping, "llama.cpp": parts.embedder.ping, "redis": parts.book.ping} if pings is None else pings
-    watch = given.Watch(asked, spooled or _none_spooled, version("brb"))
-    return _Proxy(parts, watch, on_startup, on_shutdown)
+    watch = given.Watch(asked, spooled or _none_spooled, version("brb"), selftests or {})
+    doors = doors or access.Access(parts.settings, parts.tokens, parts.clock)
+    return _Proxy(parts, watch, doors, on_startup, on_shutdown)
 
 
 class _Proxy(Litestar):
-    def __init__(self, parts: Parts, watch: given.Watch, on_startup: Sequence[Hook], on_shutdown: Sequence[Hook]) -> None:
+    def __init__(self, parts: Parts, watch: given.Watch, doors: access.Access, on_startup: Sequence[Hook], on_shutdown: Sequence[Hook]) -> None:
+        tools = mcp.Endpoint(parts, watch.version)
+        pages = sessions.Sessions(lambda: seal.secret_of(parts.settings), parts.clock)
         super().__init__(
             route_handlers=[
                 memories.router(),
@@ -50,6 +76,15 @@ class _Proxy(Litestar):
                 archives.router(),
                 reports.router(),
                 jobs.router(),
+                tokens.router(),
+                turns.router(),
+                reviews.router(),
+                members.router(),
+                erasure.router(),
+                audit.router(),
+                selftest.router(),
+                tools.handler(),
+                site.Site(parts, pages).router(),
                 *failures.told(recall.recall),
                 *operations.HANDLERS,
             ],
@@ -57,6 +92,8 @@ class _Proxy(Litestar):
                 "parts": Provide(lambda: parts, sync_to_thread=False),
                 "watch": Provide(lambda: watch, sync_to_thread=False),
                 "principal": Provide(access.principal, sync_to_thread=False),
+                "doors": Provide(lambda: doors, sync_to_thread=False),
+                "pages": Provide(lambda: pages, sync_to_thread=False),
             },
             exception_handlers=failures.HANDLERS,
             # JSON only: the HTML renderers load their scripts from elsewhere.
@@ -67,25 +104,16 @@ class _Proxy(Litestar):
                 render_plugins=[JsonRenderPlugin(path="/openapi.json")],
             ),
             logging_config=None,
+            lifespan=[tools.running],
             on_startup=list(on_startup),
             on_shutdown=list(on_shutdown),
         )
-        self._settings = parts.settings
+        self._entrance = Entrance(super().__call__, parts.settings, doors, pages)
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Receive | LifeSpanReceive, send: Send | LifeSpanSend) -> None:
-        if scope["type"] != "lifespan" and (refusal := access.refusal(Headers.from_scope(scope), self._settings)):
-            return await _refuse(refusal, scope, send)  # type: ignore[arg-type]
-        await super().__call__(scope, receive, send)
-
-
-async def _refuse(reason: str, scope: Scope, send: Send) -> None:
-    if scope["type"] == ScopeType.WEBSOCKET:
-        await send({"type": "websocket.close", "code": 1008, "reason": ""})
-        return
-    body = msgspec.json.encode(api.Problem(api.Trouble("denied", reason)))
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+        if scope["type"] == "lifespan":
+            return await super().__call__(scope, receive, send)
+        await self._entrance(scope, receive, send)  # type: ignore[arg-type]
 
 
 def _none_spooled() -> int:

@@ -26,7 +26,7 @@ def exported(parts: Parts, principal: models.Principal, kind: archive.Kind) -> I
     count = parts.store.count(scope, ports.Where(status=None, owner=mine)) if kind != "notes" else 0
     count += parts.notes.count(scope, ports.NoteWhere(owner=mine)) if kind != "memories" else 0
     auditing.note(parts, principal, ports.Act.EXPORTED, detail=kind, count=count)
-    return archive.document(api.time_of(parts.clock()), memories, notes)
+    return archive.document(api.time_of(parts.clock()), scope, memories, notes)
 
 
 def imported(parts: Parts, principal: models.Principal, given: archive.Archive, existing: Existing) -> engine_api.Imported:

@@ -43,7 +43,7 @@ class Entrance:
             access.count_host()
             return await _answer(scope, send, 403, "denied", reason)
         token = _unprefixed(scope)
-        path = scope["path"]
+        path = _plain(scope["path"])
         session = self._pages.read(headers) if _is_page(path) else None
         scope.setdefault("state", {})[sessions.COOKIE] = session
         token = credentials.given(headers, token, own=True)
@@ -76,7 +76,7 @@ class Entrance:
             more.append((b"www-authenticate", access.CHALLENGE.encode()))
         elif "hx-request" in headers:
             more.append((b"hx-redirect", SIGN_IN.encode()))
-        elif scope.get("method") in ("GET", "HEAD"):
+        else:  # a form as well: its session has ended
             return await _answer(scope, send, 303, "denied", refused.message, [(b"location", SIGN_IN.encode())])
         await _answer(scope, send, refused.status, _KINDS[refused.status], refused.message, more)
 
@@ -88,6 +88,11 @@ def _unprefixed(scope: Scope) -> str | None:
         scope["path"] = target.decode("utf-8", "surrogatepass")
         scope["raw_path"] = credentials.split(scope.get("raw_path") or b"").target
     return token
+
+
+def _plain(path: str) -> str:
+    """As the app's router reads it: `//metrics/` is `/metrics`."""
+    return "/" + "/".join(filter(None, path.split("/")))
 
 
 def _is_page(path: str) -> bool:

@@ -4,7 +4,7 @@
 Each step may be repeated, and what is shared is given away last: a run that was cut short is completed by the next one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -20,30 +20,40 @@ def left(parts: Parts, by: models.Principal, member: models.Principal) -> member
     """Carry it out. by: the admin, as the team's audit log names him. `Unavailable`: part of it may be done; again completes it."""
     revoked = sum(parts.tokens.revoke(one.token.id, parts.clock()) for one in parts.tokens.all() if _bears(one.token, member))
     receipt = erasing.departing(parts, by, member, shared=parts.settings.departed == "forget")
+    if parts.settings.departed != "keep":
+        for owner in erasing.team_of(parts, member.team):
+            if owner.user != member.user:
+                with parts.owner_lock(owner):
+                    _unname(parts, member, [*_memories(parts, owner)])
     with parts.owner_lock(member):
-        memories = [*walking.memories(parts.store, _sight(member), ports.Where(status=None, owner=member.user))]
-        notes = [*walking.notes(parts.notes, _sight(member), ports.NoteWhere(owner=member.user))]
-        if parts.settings.departed == "anonymous":
-            _hand_over(parts, member, memories, notes)
+        memories, notes = [*_memories(parts, member)], erasing.own_notes(parts, member)
+        if parts.settings.departed != "keep":
+            _unname(parts, member, memories)
+            for note in notes:
+                rescope(parts.notes, member, replace(note, owner=member_api.FORMER))
     return member_api.Left(member.team, member.user, parts.settings.departed, revoked, len(memories), len(notes), receipt)
 
 
-def _hand_over(parts: Parts, member: models.Principal, memories: Sequence[models.Memory], notes: Sequence[models.Note]) -> None:
+def _unname(parts: Parts, member: models.Principal, memories: Sequence[models.Memory]) -> None:
     """Blocks that name him are replayed nowhere: they are made anew."""
-    for start in range(0, len(memories), _TOGETHER):
-        some = memories[start : start + _TOGETHER]
+    pairs = [(one, nameless(one, member.user)) for one in memories]
+    changed = [new for old, new in pairs if new != old]
+    for start in range(0, len(changed), _TOGETHER):
+        some = changed[start : start + _TOGETHER]
         parts.ledger.forget([one.id for one in some])
-        parts.store.update([nameless(one) for one in some])
+        parts.store.update(some)
         parts.ledger.forget([one.id for one in some])
-    for note in notes:
-        rescope(parts.notes, member, replace(note, owner=member_api.FORMER))
 
 
-def nameless(memory: models.Memory) -> models.Memory:
-    """The memory without its owner's name, and without the sessions that its words were said in."""
-    evidence = tuple(replace(one, session="") for one in memory.evidence)
-    own = {field: member_api.FORMER for field in ("reviewed_by", "edited_by") if getattr(memory, field) == memory.owner}
-    return replace(memory, owner=member_api.FORMER, evidence=evidence, **own)
+def nameless(memory: models.Memory, user: str) -> models.Memory:
+    """The memory without the user's name. His own, too, without the sessions that its words were said in."""
+    named = {field: member_api.FORMER for field in ("owner", "reviewed_by", "edited_by") if getattr(memory, field) == user}
+    own = {"evidence": tuple(replace(one, session="") for one in memory.evidence)} if memory.owner == user else {}
+    return replace(memory, **named, **own)
+
+
+def _memories(parts: Parts, owner: models.Principal) -> Iterator[models.Memory]:
+    return walking.memories(parts.store, _sight(owner), ports.Where(status=None, owner=owner.user))
 
 
 def _sight(member: models.Principal) -> models.Scope:

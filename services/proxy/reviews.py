@@ -1,8 +1,10 @@
 """What waits for a decision, deciding, and undoing it: all under the lock of whose memory it is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from services.core import api, errors, memory_add, messages, models, ports, review_api, reviewing, rights, sharing
+from services.core.notes.writing import TIME_DIGITS
 from services.proxy import auditing
 from services.proxy.parts import Parts
 
@@ -15,6 +17,7 @@ _OUTCOMES: tuple[tuple[type[errors.BrbError], review_api.Outcome], ...] = (
     (errors.Denied, "denied"),
     (errors.BadInput, "refused"),
 )
+_REFUSED = tuple(kind for kind, _ in _OUTCOMES)
 
 
 def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | None, limit: int, offset: int) -> review_api.Reviews:
@@ -26,7 +29,7 @@ def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | N
     vectors, notices = _vectors(parts, [memory.text for memory in page])
     shown = tuple(
         review_api.Waiting(
-            memory=api.memory_of(memory),
+            memory=api.memory_of(memory, principal),
             why=reviewing.waits(memory) or "proposed",
             may=tuple(each for each in reviewing.possible(memory, principal) if each is not reviewing.Decision.PROMOTE),
             beside=_beside(parts, principal, memory, vector) if vector else (),
@@ -38,24 +41,30 @@ def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | N
 
 def decide(parts: Parts, principal: models.Principal, decision: reviewing.Decision, ids: Sequence[str], *, force: bool = False) -> review_api.Decided:
     """Each by itself: what can't be done is told, and stops none of the others."""
-    results: list[review_api.Result] = []
-    changes: dict[str, tuple[str, ...]] = {}
+    deciding = _Deciding(parts, principal, decision, _now(parts), force)
+    planned: dict[str, tuple[str, ...]] = {}
+    results: dict[str, review_api.Result] = {}
     for memory_id in dict.fromkeys(ids):
         try:
-            memory, changes[memory_id] = _decided(parts, principal, decision, memory_id, force=force)
-        except (errors.NotFound, errors.Denied, errors.BadInput) as error:
-            results.append(_failed(memory_id, error))
-        else:
-            results.append(review_api.Result(memory_id, "done", memory=api.memory_of(memory)))
-    event = auditing.note(parts, principal, ports.Act.DECIDED, list(changes), detail=decision.value, before=changes) if changes else ""
-    return review_api.Decided(event, decision, tuple(results))
+            planned[memory_id] = deciding.plan(memory_id).change
+        except _REFUSED as error:
+            results[memory_id] = _failed(memory_id, error)
+    event = deciding.noted(planned)
+    for memory_id, change in planned.items():
+        try:
+            results[memory_id] = review_api.Result(memory_id, "done", memory=api.memory_of(deciding.applied(memory_id, change), principal))
+        except _REFUSED as error:
+            results[memory_id] = _failed(memory_id, error)
+    return review_api.Decided(event, decision, tuple(results[memory_id] for memory_id in dict.fromkeys(ids)))
 
 
 def decide_one(parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, *, force: bool = False) -> review_api.Decided:
     """The same of one memory; what can't be done is raised."""
-    memory, change = _decided(parts, principal, decision, memory_id, force=force)
-    event = auditing.note(parts, principal, ports.Act.DECIDED, [memory_id], detail=decision.value, before={memory_id: change})
-    return review_api.Decided(event, decision, (review_api.Result(memory_id, "done", memory=api.memory_of(memory)),))
+    deciding = _Deciding(parts, principal, decision, _now(parts), force)
+    change = deciding.plan(memory_id).change
+    event = deciding.noted({memory_id: change})
+    memory = deciding.applied(memory_id, change)
+    return review_api.Decided(event, decision, (review_api.Result(memory_id, "done", memory=api.memory_of(memory, principal)),))
 
 
 def undo(parts: Parts, principal: models.Principal, event_id: str) -> review_api.Decided:
@@ -85,21 +94,52 @@ def _queues(principal: models.Principal) -> list[tuple[reviewing.Why, ports.Wher
     ]
 
 
-def _decided(
-    parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, *, force: bool
-) -> tuple[models.Memory, tuple[str, ...]]:
-    """The memory as it is now, and what was changed."""
-    owner = owner_of(found(parts, rights.managed(principal), memory_id))
-    now = parts.clock()
-    with parts.owner_lock(owner):
-        before = found(parts, rights.managed(principal), memory_id)
-        after = reviewing.decided(before, decision, principal, now=now, promotion=sharing.in_force(parts.settings))
-        if after.visibility is models.Visibility.TEAM and not force:
-            _check_new(parts, principal, after)
-        write(parts, before, after)
-    if before.status is not after.status and after.owner == principal.user:  # it waited, and nobody compared it with the others
-        parts.enqueue([messages.Job.of(messages.Task.SETTLE, messages.Settle.of(after, now))])
-    return after, reviewing.change(before, after, now)
+def _now(parts: Parts) -> float:
+    """As a store keeps it: an undo compares it with what is stored."""
+    return round(parts.clock(), TIME_DIGITS)
+
+
+class _Plan(NamedTuple):
+    """change: as the audit log keeps it."""
+
+    before: models.Memory
+    after: models.Memory
+    change: tuple[str, ...]
+
+
+class _Deciding(NamedTuple):
+    """One decision about memories. It is noted before any of it is done: whatever comes in between, there is an event by which it is undone."""
+
+    parts: Parts
+    principal: models.Principal
+    decision: reviewing.Decision
+    now: float
+    force: bool
+
+    def plan(self, memory_id: str) -> _Plan:
+        """What would come of it as things are now; raises if it can't be done."""
+        before = found(self.parts, rights.managed(self.principal), memory_id)
+        after = reviewing.decided(before, self.decision, self.principal, now=self.now, promotion=sharing.in_force(self.parts.settings))
+        if after.visibility is models.Visibility.TEAM and not self.force:
+            _check_new(self.parts, self.principal, after)
+        return _Plan(before, after, reviewing.change(before, after, self.now))
+
+    def noted(self, planned: Mapping[str, tuple[str, ...]]) -> str:
+        """The event; "" if there is nothing to note."""
+        return (
+            auditing.note(self.parts, self.principal, ports.Act.DECIDED, list(planned), detail=self.decision.value, before=planned) if planned else ""
+        )
+
+    def applied(self, memory_id: str, noted: tuple[str, ...]) -> models.Memory:
+        """The memory as it is then. `BadInput`: what was noted is no longer what would come of it."""
+        with self.parts.owner_lock(models.Principal(self.principal.team, reviewing.owner_of(noted))):
+            before, after, change = self.plan(memory_id)
+            if change != noted:
+                raise errors.BadInput(f"{memory_id} was changed at the same moment: look at it and decide again")
+            write(self.parts, before, after)
+        if before.status is not after.status and after.owner == self.principal.user:  # it waited, and nobody compared it with the others
+            self.parts.enqueue([messages.Job.of(messages.Task.SETTLE, messages.Settle.of(after, self.now))])
+        return after
 
 
 def _undone(parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, change: Sequence[str]) -> review_api.Result:
@@ -109,20 +149,22 @@ def _undone(parts: Parts, principal: models.Principal, decision: reviewing.Decis
             # In its owner's sight: what was rejected is private, and whether it may be proposed again is for `undone` to say.
             before = found(parts, models.Scope(owner.team, owner.user, None), memory_id)
             after = reviewing.undone(before, decision, change, principal)
-            write(parts, before, after)
-    except (errors.NotFound, errors.Denied, errors.BadInput) as error:
+            if after != before:
+                write(parts, before, after)
+    except _REFUSED as error:
         return _failed(memory_id, error)
-    return review_api.Result(memory_id, "done", memory=api.memory_of(after))
+    return review_api.Result(memory_id, "done", memory=api.memory_of(after, principal))
 
 
 def write(parts: Parts, before: models.Memory, after: models.Memory) -> None:
-    """Under the owner's lock. What is no longer shared is not replayed in anybody's conversation either."""
+    """Under the owner's lock. What is no longer shared is neither replayed in anybody's conversation nor shown as what a turn was told."""
     withdrawn = before.visibility is models.Visibility.TEAM and after.visibility is not models.Visibility.TEAM
     if withdrawn or after.status is not models.Status.CURRENT:
         parts.ledger.forget([before.id])
     parts.store.update([after])
     if withdrawn:
         parts.ledger.forget([before.id])  # a call in flight may have shown it meanwhile
+        parts.turns.forget(before.team, [before.id])
 
 
 def found(parts: Parts, scope: models.Scope, memory_id: str) -> models.Memory:
@@ -151,7 +193,7 @@ def _beside(parts: Parts, principal: models.Principal, memory: models.Memory, ve
     where = ports.CURRENT if own else ports.Where(visibility=models.Visibility.TEAM)
     hits = parts.store.nearest(models.Scope(principal.team, principal.user, None), vector, limit=_BESIDE + 1, where=where)
     others = [hit for hit in hits if hit.memory.id != memory.id and hit.score >= _NEAR][:_BESIDE]
-    return tuple(review_api.beside_of(hit.memory, hit.score, _relation(memory, hit)) for hit in others)
+    return tuple(review_api.beside_of(hit.memory, principal, hit.score, _relation(memory, hit)) for hit in others)
 
 
 def _relation(memory: models.Memory, hit: models.Hit) -> review_api.Relation:

@@ -146,8 +146,9 @@ def test_two_different_statements_both_stay(team: Team) -> None:
 
 def test_what_is_erased_before_it_is_read_stays_erased(team: Team) -> None:
     added = team.add("We release on Mondays")
-    assert team.client.delete(f"/memories/{added}").status_code == 200
-    team.work()
+    (learn,) = team.recorded
+    assert team.client.delete(f"/memories/{added}").json()["jobs"] == 1
+    assert team.apps[messages.Task.LEARN_TURN].tasks[str(messages.Task.LEARN_TURN)](learn) == "gone"
     assert team.texts("all") == []
 
 

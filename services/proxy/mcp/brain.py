@@ -276,7 +276,7 @@ def cache_cleared(caller: Caller, asked: Nothing) -> Removed:
 
 
 def cache_cleaned(caller: Caller, asked: Nothing) -> Removed:
-    return Removed(body(engine.cleaned)(caller.parts).dropped)
+    return Removed(body(engine.cleaned)(caller.parts, caller.principal).dropped)
 
 
 def tokens(caller: Caller, asked: TextIn) -> engine_api.Tokens:

@@ -73,7 +73,8 @@ def test_whoever_has_not_signed_in_is_sent_to_do_so(team: Page) -> None:
         assert (sent.status_code, sent.headers["location"]) == (303, SIGN_IN)
         htmx = team.client.get("/ui", headers={**headers, "HX-Request": "true"})
         assert (htmx.status_code, htmx.headers["hx-redirect"]) == (401, SIGN_IN)
-        assert team.client.post("/ui/change", headers=headers).status_code == 401
+        form = team.client.post("/ui/change", headers=headers, follow_redirects=False)
+        assert (form.status_code, form.headers["location"]) == (303, SIGN_IN)
         assert team.client.get("/ui/sign-in", headers=headers).json()["user"] == ""
         assert team.client.get("/ui/static/x", headers=headers).status_code == 200
 

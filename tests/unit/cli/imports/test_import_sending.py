@@ -9,7 +9,7 @@ import pytest
 from services.cli import exits
 from services.cli.imports.items import Archived, Conversation, Item, Skipped
 from services.cli.imports.sending import Batch, Counts, Sending
-from services.core import api, archive, engine_api, errors, import_api, note_api
+from services.core import api, archive, engine_api, errors, import_api, models, note_api
 from tests.support.in_memory import memory
 
 AT = 1_700_000_000.0
@@ -24,7 +24,7 @@ def note(name: str) -> note_api.PutNote:
 
 
 def archived(text: str) -> Archived:
-    return Archived("memories", msgspec.to_builtins(api.memory_of(memory(text))), f"mine.json: {text}")
+    return Archived("memories", msgspec.to_builtins(api.memory_of(memory(text), models.LOCAL)), f"mine.json: {text}")
 
 
 class Taker:

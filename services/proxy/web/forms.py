@@ -1,0 +1,25 @@
+"""What a form sent."""
+
+from litestar import Request
+from litestar.datastructures import FormMultiDict
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
+
+from services.core import errors, reviewing
+
+Given = NamedDependency[SkipValidation[FormMultiDict]]
+"""The fields of a form, as a handler takes them: a parameter `form`."""
+
+
+async def sent(request: Request) -> FormMultiDict:  # type: ignore[type-arg]
+    """Fields are strings: what came as a file is none."""
+    form = await request.form()
+    return FormMultiDict([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+
+
+def decision(form: FormMultiDict) -> reviewing.Decision:
+    given = form.get("decision", "")
+    try:
+        return reviewing.Decision(given)
+    except ValueError:
+        raise errors.BadInput(f"{given[:80]!r} is no decision") from None
