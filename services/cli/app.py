@@ -16,6 +16,7 @@ from services.cli import (
     jobs,
     local,
     mcp,
+    members,
     memories,
     models,
     notes,
@@ -71,6 +72,7 @@ def build() -> typer.Typer:
     app.add_typer(_jobs(), name="jobs")
     app.add_typer(_models(), name="models")
     app.add_typer(_tokens(), name="token")
+    app.add_typer(_members(), name="members")
     examples.show(app)
     return app
 
@@ -122,6 +124,13 @@ def _tokens() -> typer.Typer:
     group.command("create")(tokens.created)
     group.command("list")(tokens.listed)
     group.command("revoke")(tokens.revoked)
+    return group
+
+
+def _members() -> typer.Typer:
+    group = typer.Typer(help="Who is in the team, and members leaving it.", no_args_is_help=True)
+    group.command("list")(members.listed)
+    group.command("remove")(members.removed)
     return group
 
 

@@ -12,7 +12,20 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from services.cli import exits
-from services.core import access_api, api, engine_api, erasure_api, errors, import_api, models, note_api, review_api, selftest_api, turn_api
+from services.core import (
+    access_api,
+    api,
+    engine_api,
+    erasure_api,
+    errors,
+    import_api,
+    member_api,
+    models,
+    note_api,
+    review_api,
+    selftest_api,
+    turn_api,
+)
 
 _TIMEOUT_SECONDS = 15.0
 _SHORTEST_PREFIX = 4
@@ -165,6 +178,12 @@ class Client:
 
     def revoke_token(self, token_id: str) -> access_api.Token:
         return self._call("DELETE", f"/tokens/{quote(token_id, safe='')}", access_api.Token)
+
+    def members(self, team: str = "") -> member_api.Members:
+        return self._call("GET", "/members", member_api.Members, params={"team": team} if team else None)
+
+    def remove_member(self, user: str, team: str = "") -> member_api.Left:
+        return self._call("DELETE", f"/members/{quote(user, safe='')}", member_api.Left, params={"team": team} if team else None)
 
     def probe(self) -> int:
         """Status of the clients' connection probe, which the relay answers itself."""

@@ -42,6 +42,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "token create": ("brb token create ana --team acme --role admin", "brb token create leo --expires 90d --label laptop"),
     "token list": ("brb token list", "brb token list --all"),
     "token revoke": ("brb token revoke k3j9x0a1b2c3",),
+    "members list": ("brb members list", "brb members list --team acme"),
+    "members remove": ("brb members remove leo",),
     "models list": ("brb models list",),
     "models verify": ("brb models verify",),
     "models pull": ("brb models pull",),

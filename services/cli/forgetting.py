@@ -53,7 +53,7 @@ def _by_ids(brb: "Client", memory_ids: list[str], *, yes: bool, as_json: bool) -
     if as_json:
         return output.json(receipts)
     for receipt in receipts:
-        output.line(f"{receipt.id} forgotten: {_counted(receipt.deleted, 'version')}, {_counted(receipt.ledger, 'inserted block')}")
+        output.line(f"{receipt.id} forgotten: {output.counted(receipt.deleted, 'version')}, {output.counted(receipt.ledger, 'inserted block')}")
     _notes(receipts)
 
 
@@ -110,7 +110,7 @@ def _told(receipt: erasure_api.Receipt) -> None:
         "kept answer": receipt.answers,
         "waiting job": receipt.jobs + receipt.spooled,
     }
-    output.line(f"forgotten: {', '.join(_counted(number, noun) for noun, number in places.items() if number) or 'nothing'}")
+    output.line(f"forgotten: {', '.join(output.counted(number, noun) for noun, number in places.items() if number) or 'nothing'}")
     _notes([receipt])
 
 
@@ -138,8 +138,3 @@ def _rows(going: list[erasure_api.Going] | tuple[erasure_api.Going, ...], count:
 def _confirm(count: int) -> None:
     if not typer.confirm(f"Erase {'this' if count == 1 else f'these {count}'} for good?"):
         raise typer.Exit(1)
-
-
-def _counted(number: int, noun: str) -> str:
-    plural = "changed memories" if noun == "changed memory" else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"

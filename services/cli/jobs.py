@@ -28,8 +28,8 @@ def dead(as_json: options.Json = False) -> None:
         letters = brb.dead_jobs()
     if as_json:
         return output.json(letters)
-    rows = [[job.id, job.task, str(job.attempts), output.minute(job.died_at), job.error] for job in letters.jobs]
-    output.table(["id", "task", "#attempts", "died", "error"], rows)
+    rows = [[job.id, job.task, job.team, str(job.attempts), output.minute(job.died_at), job.error] for job in letters.jobs]
+    output.table(["id", "task", "team", "#attempts", "died", "error"], rows)
     if not rows:
         output.note("no job failed for good")
 

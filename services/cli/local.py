@@ -1,16 +1,20 @@
 """`brb up|down|demo`: BRB on this machine."""
 
 import contextlib
+import functools
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from services.cli import embedded, options, output
+
+if TYPE_CHECKING:
+    from services.core import config
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -39,9 +43,10 @@ def up(
     supervisor = embedded.supervisor()
     if detach:
         running = supervisor.up_detached(settings, say=output.note)
-        return _greet(running, as_json=as_json, detached=True)
+        return _greet(running, settings, as_json=as_json, detached=True)
     with steps(plain=plain) as (say, progress):
-        supervisor.up(settings, say=say, progress=progress, ready=lambda running: None if plain else _greet(running, as_json=as_json, detached=False))
+        ready = (lambda _: None) if plain else functools.partial(_greet, settings=settings, as_json=as_json, detached=False)
+        supervisor.up(settings, say=say, progress=progress, ready=ready)
 
 
 def down(as_json: options.Json = False) -> None:
@@ -110,23 +115,31 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-def _greet(running: embedded.Running, *, as_json: bool, detached: bool) -> None:
+def _greet(running: embedded.Running, settings: "config.Settings", *, as_json: bool, detached: bool) -> None:
     if as_json:
         output.json(Started(running.base_url, running.data_dir))
         return
-    for line in greeting(running, command_name(sys.argv[0], on_path=shutil.which("brb") is not None), detached=detached):
+    brb = command_name(sys.argv[0], on_path=shutil.which("brb") is not None)
+    for line in greeting(running, brb, tokens=settings.auth == "token", detached=detached):
         output.line(line)
     sys.stdout.flush()
 
 
-def greeting(running: embedded.Running, brb: str, *, detached: bool) -> list[str]:
-    """What a person needs next. brb: how they call the command."""
-    return [
-        f"BRB is ready at {running.base_url}; its data is in {running.data_dir}",
+def greeting(running: embedded.Running, brb: str, *, tokens: bool, detached: bool) -> list[str]:
+    """What a person needs next. brb: how they call the command. tokens: whether every call needs one."""
+    clients = [
         f"  Claude Code, Anthropic SDK    ANTHROPIC_BASE_URL={running.base_url}",
         f"  OpenAI SDK                    OPENAI_BASE_URL={running.base_url}/v1",
+    ]
+    bearers = [
+        f"  a token for each person       {brb} token create -h",
+        "  where it goes                 docs/access.md",
+    ]
+    return [
+        f"BRB is ready at {running.base_url}; its data is in {running.data_dir}",
+        *(bearers if tokens else clients),
         "  other clients                 docs/clients.md",
-        f"  what it remembers             {brb} memories list",
+        f"  what it remembers             {'BRB_KEY=<token> ' if tokens else ''}{brb} memories list",
         f"  how it is                     {brb} status",
         f"  stop it                       {f'{brb} down' if detached else 'Ctrl-C'}",
     ]

@@ -15,7 +15,7 @@ def listed(
     offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
     status: Annotated[Literal["current", "superseded", "pending", "quarantined", "all"], typer.Option(help="Which versions.")] = "current",
     category: Annotated[models.Category | None, typer.Option(help="Only this kind.")] = None,
-    scope: Annotated[Literal["private", "proposed", "team", "all"], typer.Option(help="Whose.")] = "all",
+    scope: options.Whose = "all",
     as_json: options.Json = False,
 ) -> None:
     """List memories, newest first."""
@@ -132,7 +132,7 @@ def _facts(memory: api.Memory) -> list[tuple[str, str]]:
         ("about", ", ".join(filter(None, (memory.subject, memory.attribute, memory.value)))),
         ("where", ", ".join(memory.qualifiers)),
         ("project", memory.project),
-        ("said", f"{output.minute(memory.said_at)}, {_counted(memory.mentions, 'time')}"),
+        ("said", f"{output.minute(memory.said_at)}, {output.counted(memory.mentions, 'time')}"),
         ("recalled", output.minute(memory.accessed_at)),
         ("when", memory.when),
         ("valid from", output.minute(memory.valid_from) if memory.valid_from else ""),
@@ -143,7 +143,3 @@ def _facts(memory: api.Memory) -> list[tuple[str, str]]:
         ("superseded by", memory.superseded_by),
         ("supersedes", memory.supersedes),
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

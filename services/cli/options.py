@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ MemoryIds = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of me
 Project = Annotated[
     str | None, typer.Option(help="Of which project (the folder that a client works in); without it, the folder that you are in.", show_default=False)
 ]
+Whose = Annotated[Literal["private", "proposed", "team", "all"], typer.Option("--scope", help="What is private to you, proposed, or the team's.")]
 NoProject = Annotated[bool, typer.Option("--no-project", help="Of no project.")]
 
 
@@ -46,14 +47,15 @@ def connected(timeout_seconds: float | None = None) -> "Iterator[client.Client]"
 
 
 @contextmanager
-def operating() -> "Iterator[client.Client]":
-    """A client for what the operator of the machine may do, too: with BRB_KEY, else with the key that follows from the secret of the data folder.
-    That never goes to another machine's BRB."""
+def operating(timeout_seconds: float | None = None) -> "Iterator[client.Client]":
+    """As `connected`, for what the operator of the machine may do, too: with BRB_KEY, else with the key that follows from the secret of the data
+    folder. That never goes to another machine's BRB."""
     from services.cli import client
     from services.core import address, config, seal, tokens
 
     settings = config.load()
     where = address.of(settings)
     secret = seal.kept_secret(settings) if not where.key and settings.url is None else None
-    with client.Client(where.url, key=where.key or (tokens.operator_key(secret) if secret else "")) as connection:
+    limit = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
+    with client.Client(where.url, key=where.key or (tokens.operator_key(secret) if secret else ""), **limit) as connection:
         yield connection

@@ -42,6 +42,12 @@ def note(text: str) -> None:
     typer.echo(clean(text), err=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 memory`, `2 memories`."""
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
+
+
 def clean(text: str) -> str:
     """The text without characters that a terminal would obey instead of showing."""
     return "".join(" " if unicodedata.category(c) in {"Cc", "Cf"} and c != "\t" else c for c in text)

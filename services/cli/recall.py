@@ -18,6 +18,7 @@ _SIGNALS = ("#dense", "#lexical", "#rrf", "#similarity", "#strength", "#recency"
 def recalled(
     query: Annotated[list[str] | None, typer.Argument(metavar="QUERY...", help="The words of a person.")] = None,
     kind: Annotated[api.Kind, typer.Option(help="What to recall.")] = "all",
+    scope: options.Whose = "all",
     mode: Annotated[api.Mode, typer.Option(help="By meaning, by words, or both.")] = "hybrid",
     project: options.Project = None,
     no_project: options.NoProject = False,
@@ -33,7 +34,7 @@ def recalled(
         return _reported(as_json=as_json)
     where = options.project_of(project, none=no_project)
     with options.connected() as brb:
-        result = brb.recall(api.Ask(query=" ".join(query), kind=kind, mode=mode, limit=limit, project=where, explain=explain))
+        result = brb.recall(api.Ask(query=" ".join(query), kind=kind, scope=scope, mode=mode, limit=limit, project=where, explain=explain))
     if as_json:
         return output.json(result)
     for notice in result.notices:

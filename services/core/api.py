@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["hybrid", "bm25", "semantic"]
 Kind = Literal["memories", "notes", "all"]
+Whose = Literal["private", "proposed", "team", "all"]
 Viewer = models.Principal | models.Scope
 
 DEFAULT_PAGE = 100
@@ -174,12 +175,14 @@ class Recalled(msgspec.Struct, frozen=True, omit_defaults=True):
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Body of `POST /recall`. Without a project only memories and notes that belong to no project are recalled.
 
+    scope: of what the caller sees, only what is private to him, what he proposes, or what the team has.
     limit: at most so many memories, and so many notes. min_score: under it a memory is dropped, and a passage of which neither the cosine nor the
     share of the words reaches it, where the settings have another. token_budget: the whole JSON of the answer takes at most so many cl100k tokens.
     """
 
     query: str
     kind: Kind = "all"
+    scope: Whose = "all"
     mode: Mode = "hybrid"
     limit: int | None = None
     min_score: float | None = None
@@ -233,6 +236,7 @@ class Dead(msgspec.Struct, frozen=True):
     attempts: int
     error: str
     died_at: datetime
+    team: str
 
 
 class DeadJobs(msgspec.Struct, frozen=True):
@@ -284,7 +288,7 @@ def dropped_passage_of(ranked: "notes.RankedPassage", reason: str) -> DroppedPas
 
 
 def dead_of(dead: ports.Dead) -> Dead:
-    return Dead(id=dead.id, task=dead.task, attempts=dead.attempts, error=dead.error, died_at=time_of(dead.died_at))
+    return Dead(id=dead.id, task=dead.task, attempts=dead.attempts, error=dead.error, died_at=time_of(dead.died_at), team=dead.team)
 
 
 def _readable(whole: models.Memory, viewer: Viewer) -> dict[str, object]:

@@ -100,11 +100,11 @@ def concerns_owner(owner: models.Principal) -> Concerns:
 
 
 def concerns_team(team: str) -> Concerns:
-    return lambda job: _principal(job).team == team
+    return lambda job: job.principal.team == team
 
 
 def is_of(job: messages.Job, owner: models.Principal) -> bool:
-    principal = _principal(job)
+    principal = job.principal
     return (principal.team, principal.user) == (owner.team, owner.user)
 
 
@@ -121,10 +121,6 @@ def cleared(job: messages.Job, owner: models.Principal, quoted: frozenset[str]) 
 def concerns_told(told: ports.Told, from_turns: frozenset[str], quoted: frozenset[str]) -> bool:
     """Whether the record of a turn holds words that are to go."""
     return told.turn in from_turns or says((told.words, told.asked, told.block), quoted)
-
-
-def _principal(job: messages.Job) -> models.Principal:
-    return job.payload.said.principal if isinstance(job.payload, messages.LearnMore) else job.payload.principal
 
 
 def _learnt_from(payload: messages.Payload) -> tuple[str, ...]:

@@ -131,6 +131,9 @@ _BY_REASON: dict[Reason, tuple[str, ...]] = {
         rf"|execute|post"
         r"|append|email|push|exfiltrate)\b",
         rf"{_CLAUSE}do (?:this|it|that|so) (?:secretly|quietly|silently|covertly|discreetly)\b",
+        rf"\b{_MODEL} (?:(?:must|should|shall|will|may|do(?:es)?|is to|are to|can)(?: not|n't)|cannot|can't|won't|never)(?: ever)?"
+        r" (?:tells?|mentions?|informs?|alerts?|warns?|notif(?:y|ies)|reveals?|discloses?|admits?)"
+        rf"(?: (?:any ?thing|this|it|that|about|of))* (?:to )?(?:{_USER}|customers?|clients?)\b",
         rf"{_CLAUSE}never (?:warn|report|flag|mention|raise)\b[^.\n]{{0,30}}\b(?:vulnerabilit|security|risks?\b|backdoor|malware)",
         r"\b(?:make sure|ensure|see to it)(?: that)? (?:(?:the )?(?:humans?|users?|developers?|persons?) (?:does not|doesn't|never|cannot|can't"
         r"|do not|don't|must not)"
@@ -151,6 +154,10 @@ _BY_REASON: dict[Reason, tuple[str, ...]] = {
         rf"\b(?:index-url|{_FETCH})\b[^\n]{{0,80}}https?://\[?<ip_\d+>\]?[^\n]{{0,60}}(?:\.(?:sh|py|ps1|exe|bat|js|tgz|whl)\b|/simple\b|\|)",
         rf"{_CLAUSE}(?:always |also |first )?(?:cat|send|upload|post|e-?mail|forward|copy|paste|exfiltrate|leak|transmit|push|curl)\b"
         rf"[^\n]{{0,80}}{_SECRETS}[^\n]{{0,60}}\b(?:to|at|into|with|by)\b[^\n]{{0,30}}{_AWAY}",
+        rf"{_UNDENIED}\b(?:to|{_MODEL}|agents?) (?:always |also |first )?(?:cat|sends?|uploads?|posts?|e-?mails?|forwards?|transmits?|leaks?)\b"
+        rf"[^\n]{{0,60}}{_SECRETS}[^\n]{{0,40}}\b(?:to|at|into)\b[^\n]{{0,30}}{_AWAY}",
+        rf"\b(?:append|add|include|insert|embed|attach|put)\b[^.\n]{{0,60}}{_SECRETS}[^.\n]{{0,30}}\b(?:every|each|any|all)(?: of)?(?: the)?"
+        r" (?:links?|urls?|images?|answers?|repl(?:y|ies)|responses?|messages?|files?|commits?)(?: that| which)? you\b",
         rf"\bcat\b[^\n|]{{0,60}}{_SECRETS}[^\n|]{{0,40}}\| ?(?:curl|nc|ncat)\b",
         rf"{_CLAUSE}(?:reveal|print|list|show|include|give|output|dump|export|disclose|respond|reply|answer)\b[^.\n]{{0,50}}"
         rf"\b(?:all|the|every|any|your) (?:\w+ )?{_SECRETS}\b(?! (?:are|is|as|in|on)\b)",

@@ -131,6 +131,11 @@ class Job(msgspec.Struct, frozen=True):
     task: Task
     payload: Payload
 
+    @property
+    def principal(self) -> models.Principal:
+        """Whose it is."""
+        return self.payload.said.principal if isinstance(self.payload, LearnMore) else self.payload.principal
+
     @classmethod
     def of(cls, task: Task, payload: Payload, part: str = "") -> "Job":
         return cls(id=cls.id_of(task, payload.turn, part), task=task, payload=payload)

@@ -412,13 +412,14 @@ class TurnLog(Protocol):
 
 
 class Dead(msgspec.Struct, frozen=True):
-    """A job that failed for good. `error` is a type name and a message without the person's words."""
+    """A job that failed for good. `error` is a type name and a message without the person's words. team: whose it was, "" if that can't be read."""
 
     id: str
     task: messages.Task
     attempts: int
     error: str
     died_at: float
+    team: str = ""
 
 
 class Claim(NamedTuple):

@@ -1,6 +1,7 @@
 """The JSON of what waits for a decision, and of deciding. Times are ISO 8601 in UTC."""
 
-from typing import Literal
+from datetime import datetime
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -34,21 +35,25 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class Reviews(msgspec.Struct, frozen=True):
-    """One page, newest first; `total` counts all pages. notices: why nothing is shown beside."""
+    """One page, newest first; `total` counts all pages. as_of: when it was read, to be sent along with a decision. notices: why nothing is shown
+    beside."""
 
     waiting: tuple[Waiting, ...]
     total: int
     limit: int
     offset: int
+    as_of: datetime
     notices: tuple[str, ...] = ()
 
 
 class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of `POST /reviews`. force: approve also what the team has in the same words."""
+    """Body of `POST /reviews`. force: approve also what the team has in the same words. as_of: of the list that the caller has looked at: what was
+    worded anew since is refused."""
 
     decision: Choice
     ids: tuple[str, ...]
     force: bool = False
+    as_of: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class Result(msgspec.Struct, frozen=True):

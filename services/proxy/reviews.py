@@ -22,7 +22,7 @@ _REFUSED = tuple(kind for kind, _ in _OUTCOMES)
 
 def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | None, limit: int, offset: int) -> review_api.Reviews:
     """What the caller may decide about, or has proposed; newest first."""
-    scope = rights.managed(principal)
+    scope, as_of = rights.managed(principal), parts.clock()
     wheres = [where for kind, where in _queues(principal) if why in (None, kind)]
     found = [memory for where in wheres for memory in parts.store.find(scope, where, limit=offset + limit)]
     page = sorted(found, key=lambda memory: (-memory.created_at, memory.id))[offset : offset + limit]
@@ -36,23 +36,32 @@ def waiting(parts: Parts, principal: models.Principal, *, why: reviewing.Why | N
         )
         for memory, vector in zip(page, vectors, strict=True)
     )
-    return review_api.Reviews(shown, sum(parts.store.count(scope, where) for where in wheres), limit, offset, notices)
+    return review_api.Reviews(shown, sum(parts.store.count(scope, where) for where in wheres), limit, offset, api.time_of(as_of), notices)
 
 
-def decide(parts: Parts, principal: models.Principal, decision: reviewing.Decision, ids: Sequence[str], *, force: bool = False) -> review_api.Decided:
-    """Each by itself: what can't be done is told, and stops none of the others."""
-    deciding = _Deciding(parts, principal, decision, _now(parts), force)
-    planned: dict[str, tuple[str, ...]] = {}
+def decide(
+    parts: Parts,
+    principal: models.Principal,
+    decision: reviewing.Decision,
+    ids: Sequence[str],
+    *,
+    force: bool = False,
+    as_of: float | None = None,
+) -> review_api.Decided:
+    """Each by itself: what can't be done is told, and stops none of the others. as_of: when the caller looked at them, if he says so: nothing
+    is decided about words that he has not seen."""
+    deciding = _Deciding(parts, principal, decision, _now(parts), force, as_of)
+    planned: dict[str, _Plan] = {}
     results: dict[str, review_api.Result] = {}
     for memory_id in dict.fromkeys(ids):
         try:
-            planned[memory_id] = deciding.plan(memory_id).change
+            planned[memory_id] = deciding.plan(memory_id)
         except _REFUSED as error:
             results[memory_id] = _failed(memory_id, error)
     event = deciding.noted(planned)
-    for memory_id, change in planned.items():
+    for memory_id, plan in planned.items():
         try:
-            results[memory_id] = review_api.Result(memory_id, "done", memory=api.memory_of(deciding.applied(memory_id, change), principal))
+            results[memory_id] = review_api.Result(memory_id, "done", memory=api.memory_of(deciding.applied(memory_id, plan), principal))
         except _REFUSED as error:
             results[memory_id] = _failed(memory_id, error)
     return review_api.Decided(event, decision, tuple(results[memory_id] for memory_id in dict.fromkeys(ids)))
@@ -61,9 +70,9 @@ def decide(parts: Parts, principal: models.Principal, decision: reviewing.Decisi
 def decide_one(parts: Parts, principal: models.Principal, decision: reviewing.Decision, memory_id: str, *, force: bool = False) -> review_api.Decided:
     """The same of one memory; what can't be done is raised."""
     deciding = _Deciding(parts, principal, decision, _now(parts), force)
-    change = deciding.plan(memory_id).change
-    event = deciding.noted({memory_id: change})
-    memory = deciding.applied(memory_id, change)
+    plan = deciding.plan(memory_id)
+    event = deciding.noted({memory_id: plan})
+    memory = deciding.applied(memory_id, plan)
     return review_api.Decided(event, decision, (review_api.Result(memory_id, "done", memory=api.memory_of(memory, principal)),))
 
 
@@ -115,26 +124,30 @@ class _Deciding(NamedTuple):
     decision: reviewing.Decision
     now: float
     force: bool
+    as_of: float | None = None
 
     def plan(self, memory_id: str) -> _Plan:
         """What would come of it as things are now; raises if it can't be done."""
         before = found(self.parts, rights.managed(self.principal), memory_id)
+        if self.as_of is not None and self.as_of < before.said_at <= self.now:
+            raise errors.BadInput(f"{memory_id} was worded anew since you looked at it: look again and decide then")
         after = reviewing.decided(before, self.decision, self.principal, now=self.now, promotion=sharing.in_force(self.parts.settings))
         if after.visibility is models.Visibility.TEAM and not self.force:
             _check_new(self.parts, self.principal, after)
         return _Plan(before, after, reviewing.change(before, after, self.now))
 
-    def noted(self, planned: Mapping[str, tuple[str, ...]]) -> str:
+    def noted(self, planned: Mapping[str, _Plan]) -> str:
         """The event; "" if there is nothing to note."""
-        return (
-            auditing.note(self.parts, self.principal, ports.Act.DECIDED, list(planned), detail=self.decision.value, before=planned) if planned else ""
-        )
+        if not planned:
+            return ""
+        changes = {memory_id: plan.change for memory_id, plan in planned.items()}
+        return auditing.note(self.parts, self.principal, ports.Act.DECIDED, list(planned), detail=self.decision.value, before=changes)
 
-    def applied(self, memory_id: str, noted: tuple[str, ...]) -> models.Memory:
-        """The memory as it is then. `BadInput`: what was noted is no longer what would come of it."""
-        with self.parts.owner_lock(models.Principal(self.principal.team, reviewing.owner_of(noted))):
+    def applied(self, memory_id: str, noted: _Plan) -> models.Memory:
+        """The memory as it is then. `BadInput`: what was noted is no longer what would come of it, or of which words."""
+        with self.parts.owner_lock(owner_of(noted.before)):
             before, after, change = self.plan(memory_id)
-            if change != noted:
+            if change != noted.change or before.text != noted.before.text:
                 raise errors.BadInput(f"{memory_id} was changed at the same moment: look at it and decide again")
             write(self.parts, before, after)
         if before.status is not after.status and after.owner == self.principal.user:  # it waited, and nobody compared it with the others

@@ -159,6 +159,19 @@ def test_of_dead_letters_those_that_concern_somebody_can_be_asked_for(book: port
     assert book.dead(10, lambda job: False) == []
 
 
+def test_a_dead_letter_names_the_team_it_was_of(book: ports.JobBook) -> None:
+    of_others = messages.Job.of(
+        messages.Task.LEARN_MORE, messages.LearnMore("t2", messages.LearnTurn("t2", models.Principal("acme", "leo"), 1.0, "I use vim"), ())
+    )
+    for job in (learn("t1"), of_others):
+        book.add([job])
+        book.bury(claimed(book, job), "ValueError")
+
+    assert {(dead.id, dead.team) for dead in book.dead()} == {(learn("t1").id, models.LOCAL.team), (of_others.id, "acme")}
+    book.revive(of_others.id)
+    assert [dead.team for dead in book.dead()] == [models.LOCAL.team]
+
+
 def test_a_dead_letter_is_seen_and_can_be_revived(book: ports.JobBook) -> None:
     book.add([learn("t1")])
     book.bury(claimed(book, learn("t1")), "ValueError")

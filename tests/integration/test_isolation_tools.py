@@ -164,7 +164,7 @@ def test_no_resource_crosses(world: World, callers: list[Caller]) -> None:
                 answer, none = (rpc(client, caller, "resources/read", {"uri": start + one}) for one in (thing.id, unknown(thing.id)))
 
                 assert not crossed(untold(world, caller, whole=True), answer, thing), (caller.name, thing.kind)
-                if caller.principal not in (None, rights.OPERATOR) and not sees(caller.principal, thing):  # type: ignore[arg-type]
+                if caller.principal not in (None, rights.OPERATOR) and not sees(caller.principal, thing):
                     assert failed(answer)
                     assert answer.status == none.status
                 if caller.principal == LEO and thing.kind.name == "private":
@@ -239,6 +239,8 @@ def commands() -> dict[str, Callable[[World], list[str]]]:
         "jobs list": plain(),
         "jobs dead": plain(),
         "jobs retry": of("dead letter"),
+        "members list": plain("--team", "acme"),
+        "members remove": plain("leo", "--team", "acme", "--yes"),
         "token create": plain("somebody"),
         "token list": plain("--all"),
         "token revoke": lambda world: [world.tokens[LEO].split("_")[1]],

@@ -10,6 +10,7 @@ from services.core import instructions, messages, models, note_api, ports
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
 from services.core.adapters.in_memory_store import InMemoryStore
 from services.core.notes.writing import NoteWriter
+from services.proxy import framing
 from services.proxy.parts import Parts
 from tests.support import in_memory
 from tests.support.access import token_for
@@ -114,15 +115,17 @@ def _turned(given: Parts, kept: list[models.Memory]) -> None:
             (kept[9], 0.21, 0.27, "similarity 0.27 is under 0.30"),
         )
     )
-    block = f"<brb-memories>\n- [team, mira, 2026-08-12] {kept[0].text}\n- [team, jonas, 2026-08-31] {kept[2].text}\n</brb-memories>"
+    ranked = [models.Ranked(one, 0.61, 0.72, 1, 1, 0.03, 0.2, 1.0, 0.5) for one in (kept[0], kept[2])]
+    framed = framing.block(ranked, now=NOW, redact=list, max_tokens=500)
+    assert framed is not None
     one = ports.Told(
         turn="8c1f2f3a-turn-of-jonas",
         at=NOW - 3600,
         project="orders",
         words="Which database do we use for orders, and how is it deployed?",
         outcome="injected",
-        block=block,
-        tokens=74,
+        block=framed.text,
+        tokens=framed.tokens,
         took_ms=6.4,
         gate=0.3,
         considered=considered,

@@ -128,7 +128,7 @@ def test_why_something_was_in_a_conversation(visiting: Visiting, kept: dict[str,
     expect(considered.nth(0)).to_contain_text("told")
     expect(considered.nth(2)).to_contain_text("not told similarity 0.27 is under 0.30")
     expect(page.locator("pre.block")).to_contain_text("<brb-memories>")
-    expect(page.locator("#main")).to_contain_text("74 tokens")
+    expect(page.locator("#main")).to_contain_text("told: 2 memories, ")
 
     other = visiting("tariq")
     other.expected.append("404")

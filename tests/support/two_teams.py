@@ -286,12 +286,12 @@ def _traced(given: Parts, one: Thing) -> Thing:
             given.uses.add(one.owner, ports.Asked(f"where is {one.canary}", (), now))
         return one
     if one.kind in (TURN, BLOCK):
-        turn = uuid.uuid4().hex
-        told = {"words": f"Where is {one.canary}?"} if one.kind is TURN else {"words": "Where?", "block": f"<brb>{one.canary}</brb>"}
-        given.turns.add(one.owner, ports.Told(turn=turn, at=now, session="s", outcome="injected", **told))
-        return one._replace(id=turn)
-    turn = messages.LearnTurn(turn=uuid.uuid4().hex, principal=one.owner, said_at=now, words=f"It is {one.canary}")
-    job = messages.Job.of(messages.Task.LEARN_TURN, turn)
+        words, block = (f"Where is {one.canary}?", "") if one.kind is TURN else ("Where?", f"<brb>{one.canary}</brb>")
+        told = ports.Told(turn=uuid.uuid4().hex, at=now, session="s", outcome="injected", words=words, block=block)
+        given.turns.add(one.owner, told)
+        return one._replace(id=told.turn)
+    said = messages.LearnTurn(turn=uuid.uuid4().hex, principal=one.owner, said_at=now, words=f"It is {one.canary}")
+    job = messages.Job.of(messages.Task.LEARN_TURN, said)
     given.book.add([job])
     if one.kind is DEAD:
         claim = given.book.claim(job.id)

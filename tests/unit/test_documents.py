@@ -7,7 +7,10 @@ import pytest
 from prometheus_client import REGISTRY
 
 from services.core import config, telemetry
+from services.proxy.app import create_app
+from tests.support import in_memory
 
+Way = tuple[str, str]
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SETTINGS = {f"BRB_{name.upper()}" for name in config.Settings.model_fields}
@@ -46,3 +49,30 @@ def test_the_example_of_the_settings_shows_the_defaults(tmp_path: Path, monkeypa
     (tmp_path / ".env").write_text("\n".join(line.removeprefix("# ") for line in lines if line.startswith("# BRB_")))
 
     assert config.load() == defaults
+
+
+def ways_in(document: str) -> set[Way]:
+    """What it names as `METHOD /path`; in a row, ` · `/part`` is the same with a part behind it."""
+    found: set[Way] = set()
+    method = path = ""
+    for verb, named in re.findall(r"`(?:(GET|POST|PATCH|PUT|DELETE) )?(/[^`?\s]*)[^`]*`", document):
+        if verb:
+            method, path = verb, named
+        found |= {(method, _plain(each)) for each in ({named} if verb else {named, path + named})}
+    return found
+
+
+def _plain(path: str) -> str:
+    return re.sub(r"\{[^}]*\}", "{}", path)
+
+
+def test_every_route_is_in_the_document_of_the_api(tmp_path: Path) -> None:
+    app = create_app(in_memory.parts(tmp_path))
+    routes = {
+        (method, _plain(route.path))
+        for route in app.routes
+        for method in getattr(route, "methods", ()) or ["POST"]
+        if method not in ("OPTIONS", "HEAD") and not route.path.startswith("/ui")
+    }
+
+    assert routes - ways_in((ROOT / "docs" / "api.md").read_text()) == set()

@@ -104,7 +104,7 @@ class InMemoryJobBook:
         with self._lock:
             wanted = (r for r in self._records.values() if r.died is not None and (concerns is None or concerns(r.job)))
             dead = sorted(wanted, key=lambda r: -(r.died or 0))
-            return [ports.Dead(r.job.id, r.job.task, r.attempts, r.error, r.died or 0.0) for r in dead[:limit]]
+            return [ports.Dead(r.job.id, r.job.task, r.attempts, r.error, r.died or 0.0, r.job.principal.team) for r in dead[:limit]]
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
         with self._lock:

@@ -1,7 +1,7 @@
 """Job records in Redis. Every step is one Lua script, so it happens whole or not at all; times are Redis's own clock.
 
 brb:job:{id}            hash: task, queue, payload (sealed), attempts, added, token, until (nobody may claim it before: the end of a lease or
-                        of a delay), rung (how often it was published again and not taken), error, died
+                        of a delay), rung (how often it was published again and not taken), error, died, team (of a dead one)
 brb:jobs:due:{queue}    sorted set: id -> when to publish it (again); equals the end of the lease while somebody holds it
 brb:jobs:added:{queue}  sorted set: id -> when it was recorded
 brb:jobs:dead           sorted set: id -> when it failed for good
@@ -116,7 +116,7 @@ return 1
 """
 )
 
-# ARGV: id, token, error.
+# ARGV: id, token, error, team.
 _BURY = (
     _NOW
     + """
@@ -124,7 +124,7 @@ local key = 'brb:job:' .. ARGV[1]
 if redis.call('HGET', key, 'token') ~= ARGV[2] then return 0 end
 local queue = redis.call('HGET', key, 'queue')
 redis.call('HDEL', key, 'token', 'until')
-redis.call('HSET', key, 'error', ARGV[3], 'died', now)
+redis.call('HSET', key, 'error', ARGV[3], 'died', now, 'team', ARGV[4])
 redis.call('ZREM', 'brb:jobs:due:' .. queue, ARGV[1])
 redis.call('ZREM', 'brb:jobs:added:' .. queue, ARGV[1])
 redis.call('ZADD', 'brb:jobs:dead', now, ARGV[1])
@@ -163,7 +163,7 @@ _REVIVE = (
     + """
 local key = 'brb:job:' .. ARGV[1]
 if redis.call('ZREM', 'brb:jobs:dead', ARGV[1]) == 0 then return nil end
-redis.call('HDEL', key, 'error', 'died')
+redis.call('HDEL', key, 'error', 'died', 'team')
 redis.call('HSET', key, 'attempts', 0)
 local queue = redis.call('HGET', key, 'queue')
 redis.call('ZADD', 'brb:jobs:due:' .. queue, now, ARGV[1])
@@ -267,7 +267,7 @@ class RedisJobBook:
             task = messages.Task(found[0].decode())
             payload = messages.decode(task, self._seal.open(found[1]))
         except (errors.Permanent, ValueError, msgspec.ValidationError) as error:
-            self._call("bury", job_id, token, f"unreadable: {type(error).__name__}: was BRB_SECRET_KEY or secret.key changed?")
+            self._call("bury", job_id, token, f"unreadable: {type(error).__name__}: was BRB_SECRET_KEY or secret.key changed?", "")
             return None
         return ports.Claim(messages.Job(id=job_id, task=task, payload=payload), token, int(found[2]))
 
@@ -281,7 +281,7 @@ class RedisJobBook:
         self._call("postpone", claim.job.id, claim.token, delay_seconds, "1" if counted else "0")
 
     def bury(self, claim: ports.Claim, error: str) -> None:
-        self._call("bury", claim.job.id, claim.token, error)
+        self._call("bury", claim.job.id, claim.token, error, claim.job.principal.team)
 
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
         flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, *messages.Queue)]
@@ -290,10 +290,10 @@ class RedisJobBook:
     def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[ports.Dead]:
         with translated():
             found: list[Any] = list(self._client.zrevrange("brb:jobs:dead", 0, limit - 1 if concerns is None else -1))
-            rows: list[Any] = [self._client.hmget(f"brb:job:{i.decode()}", "task", "payload", "attempts", "error", "died") for i in found]
+            rows: list[Any] = [self._client.hmget(f"brb:job:{i.decode()}", "task", "payload", "attempts", "error", "died", "team") for i in found]
         return [
-            ports.Dead(id=i.decode(), task=messages.Task(task.decode()), attempts=int(attempts), error=error.decode(), died_at=float(died))
-            for i, (task, payload, attempts, error, died) in zip(found, rows, strict=True)
+            ports.Dead(i.decode(), messages.Task(task.decode()), int(attempts), error.decode(), float(died), (team or b"").decode())
+            for i, (task, payload, attempts, error, died, team) in zip(found, rows, strict=True)
             if task is not None and (concerns is None or ((job := self._read(i, task, payload)) is not None and concerns(job)))
         ][:limit]
 

@@ -67,14 +67,15 @@ def recall(
     knobs: Knobs,
     now: float,
     mode: Mode = "hybrid",
+    where: ports.Where = ports.CURRENT,
     vector: Sequence[float] | None = None,
     exclude: Set[str] = frozenset(),
     embed_timeout_seconds: float | None = None,
 ) -> Recall:
     """The current memories in the scope that a person's words call for.
 
-    vector: the embedding of the whole query, if the caller has it; its parts are then not embedded. exclude: ids not to answer with.
-    now: epoch seconds.
+    where: which of them. vector: the embedding of the whole query, if the caller has it; its parts are then not embedded. exclude: ids not to
+    answer with. now: epoch seconds.
     Without an embedding (no embedder, or it fails or is late) BM25 alone recalls and a notice says so; a store that fails raises.
     """
     asked = query.parse(words)
@@ -85,7 +86,7 @@ def recall(
     if mode != "bm25" and vector is None:
         vectors, notices = embedded([part.text for part in asked.parts], embedder, embed_timeout_seconds)
     used: Mode = mode if vectors else "bm25"
-    found = _searched(asked, scope, store, used, vectors, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
+    found = _searched(asked, scope, where, store, used, vectors, knobs.candidates + min(len(exclude), _MOST_EXCLUDED))
     if asked.impersonal and vectors:
         knobs = replace(knobs, min_similarity=knobs.min_similarity + knobs.impersonal)
     started = time.monotonic()
@@ -167,20 +168,26 @@ def embedded(
 
 
 def _searched(
-    asked: query.Query, scope: models.Scope, store: ports.MemoryStore, mode: Mode, vectors: Sequence[Sequence[float]], limit: int
+    asked: query.Query,
+    scope: models.Scope,
+    where: ports.Where,
+    store: ports.MemoryStore,
+    mode: Mode,
+    vectors: Sequence[Sequence[float]],
+    limit: int,
 ) -> list[fusion.Candidate]:
     started = time.monotonic()
-    dense = fusion.merge([store.nearest(scope, vector, limit=limit) for vector in vectors])
-    lexical = store.lexical(scope, " ".join(part.text for part in asked.parts), limit=limit) if mode != "semantic" else []
-    listed = _listed(asked.listing, scope, store, limit) if asked.listing else []
+    dense = fusion.merge([store.nearest(scope, vector, limit=limit, where=where) for vector in vectors])
+    lexical = store.lexical(scope, " ".join(part.text for part in asked.parts), limit=limit, where=where) if mode != "semantic" else []
+    listed = _listed(asked.listing, scope, where, store, limit) if asked.listing else []
     telemetry.RECALL_STAGE.labels("search").observe(time.monotonic() - started)
     return fusion.fuse(dense, lexical, vectors, listed)
 
 
-def _listed(listing: asking.Listing, scope: models.Scope, store: ports.MemoryStore, limit: int) -> list[models.Memory]:
+def _listed(listing: asking.Listing, scope: models.Scope, where: ports.Where, store: ports.MemoryStore, limit: int) -> list[models.Memory]:
     owner = scope.user if listing.own else None
     return [
-        memory for category in sorted(listing.categories) for memory in store.find(scope, ports.Where(category=category, owner=owner), limit=limit)
+        memory for category in sorted(listing.categories) for memory in store.find(scope, replace(where, category=category, owner=owner), limit=limit)
     ]
 
 

@@ -16,6 +16,7 @@ from services.proxy.routes.recall import recalled
 
 _MOST_IDS = 50
 _MOST_HITS = 50
+_MORE = "…"
 _ID_TOKENS = 40  # of an id, and a word about it
 
 Ids = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=_MOST_IDS)]
@@ -44,7 +45,10 @@ def searched(caller: Caller, asked: Search) -> Hits:
 
 
 class Get(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """offset: of one text, the characters that were read already."""
+
     ids: Ids
+    offset: int = 0
     token_budget: int = shown.DEFAULT_TOKENS
 
 
@@ -66,12 +70,15 @@ class Items(msgspec.Struct, frozen=True):
 
 
 def got(caller: Caller, asked: Get) -> Items:
+    if asked.offset and len(set(asked.ids)) > 1:
+        raise errors.BadInput("offset goes on with one text: give one id with it")
     found = {each: item(caller, each) for each in asked.ids}
     missing = [each for each, one in found.items() if one is None]
     there = [one for one in found.values() if one is not None]
     if not there:
         raise errors.NotFound(f"there is no memory or note {', '.join(missing)}: ids come from brb_search")
-    return whole(there, shown.held(asked.token_budget), [f"There is no memory or note {', '.join(missing)}."] if missing else [])
+    notices = [f"There is no memory or note {', '.join(missing)}."] if missing else []
+    return whole(there, shown.held(asked.token_budget), notices, offset=asked.offset)
 
 
 def item(caller: Caller, one_id: str) -> Item | None:
@@ -86,8 +93,9 @@ def item(caller: Caller, one_id: str) -> Item | None:
         return None
 
 
-def whole(there: Sequence[Item], most: int, notices: Sequence[str] = ()) -> Items:
-    """Whole ones as long as they fit; the first that does not is cut, those behind it are named."""
+def whole(there: Sequence[Item], most: int, notices: Sequence[str] = (), *, offset: int = 0) -> Items:
+    """Whole ones as long as they fit; the first that does not is cut, those behind it are named. offset: where the text of the first one begins."""
+    there = [_from(there[0], offset), *there[1:]]
     told = [shown.RECORDS, *notices]
     room = most - min(most // 3, len(there) * _ID_TOKENS)  # for what is told of those that are not here as a whole
 
@@ -99,7 +107,8 @@ def whole(there: Sequence[Item], most: int, notices: Sequence[str] = ()) -> Item
     if left and (short := _cut(left[0], room, lambda one: sent([*kept, one]))) is not None:
         kept.append(short)
         left = left[1:]
-        told.append(f"{short.id} goes on: a token_budget of up to {shown.MOST_TOKENS} shows more.")
+        read = max(0, offset) + len(short.text) - len(_MORE) * (2 if offset > 0 else 1)
+        told.append(f"{short.id} goes on: brb_get with offset {read} shows more.")
     if left:
         named = shown.few(left, most, lambda some: f"{sent(kept)} {_left_out(some, left)}")
         told.append(_left_out(named, left))
@@ -166,7 +175,7 @@ TOOLS: tuple[AnyTool, ...] = (
         searched,
         lambda found: "\n".join([found.about, *map(shown.line, found.hits)]),
     ),
-    Tool("brb_get", "Read memories", "Whole memories and notes by id.", Get, Items, got, told),
+    Tool("brb_get", "Read memories", "Whole memories and notes by id. offset: go on with a long one.", Get, Items, got, told),
     Tool(
         "brb_remember",
         "Remember",
@@ -234,7 +243,16 @@ def _note(caller: Caller, one: note_api.Note) -> Item:
 def _cut(one: Item, most: int, whole: Callable[[Item], str]) -> Item | None:
     bare = replace(one, said=())
     text = shown.head(bare.text, most, lambda text: whole(replace(bare, text=text)))
-    return replace(bare, text=text.rstrip() + "…") if text else None
+    return replace(bare, text=text.rstrip() + _MORE) if len(text.rstrip()) > len(_MORE) else None
+
+
+def _from(one: Item, offset: int) -> Item:
+    """Without what was read already, and so that what is left does not begin a line."""
+    if offset <= 0:
+        return one
+    if offset >= len(one.text):
+        raise errors.BadInput(f"{one.id} has {len(one.text)} characters: there is nothing at offset {offset}")
+    return replace(one, text=_MORE + one.text[offset:])
 
 
 def _erasable(caller: Caller, one_id: str) -> str:

@@ -6,17 +6,29 @@ import msgspec
 
 _DEFS = "#/$defs/"
 _TAKEN_FOR_GRANTED = frozenset({"additionalProperties", "minItems", "maxItems"})  # a model has no use for it; a call that goes against it is told
-_OF_RESULTS = frozenset({"required", "default"})  # nobody has to write a result
+_OF_RESULTS = frozenset({"default"})  # nobody has to write a result
 
 
 def taken(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Of arguments: one object without references, and without the names and docstrings of structs, which are for readers of the code."""
-    return _of(kind, _TAKEN_FOR_GRANTED)
+    schema = _of(kind, _TAKEN_FOR_GRANTED)
+    return schema if schema.get("required") else {key: value for key, value in schema.items() if key != "required"}
 
 
 def given(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Of a result."""
-    return _of(kind, _OF_RESULTS)
+    """Of a result. Of the objects in a list it tells which fields each of them has: what is in them is seen in the first one."""
+    return _outlined(_of(kind, _OF_RESULTS))
+
+
+def _outlined(node: dict[str, Any], *, listed: bool = False) -> dict[str, Any]:
+    if listed and "properties" in node:
+        return {"type": "object", "required": node.get("required", [])}
+    outlined = {key: value for key, value in node.items() if key != "required"}
+    if "properties" in outlined:
+        outlined["properties"] = {name: _outlined(each) for name, each in outlined["properties"].items()}
+    if "items" in outlined:
+        outlined["items"] = _outlined(outlined["items"], listed=True)
+    return outlined
 
 
 def _of(kind: type[msgspec.Struct], but: frozenset[str]) -> dict[str, Any]:

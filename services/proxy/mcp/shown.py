@@ -97,12 +97,11 @@ def few(items: Sequence[Made], most: int, whole: Callable[[Sequence[Made]], str]
 
 
 def head(text: str, most: int, whole: Callable[[str], str]) -> str:
-    """As much of the beginning of the text as fits."""
-    over = budget.tokens(whole(text)) - most
+    """As much of the beginning of the text as fits. What is sent counts more than its text, which is escaped: far over, it is cut in proportion."""
     cut = text
-    while over > 0 and cut:
-        cut = budget.head(cut, max(0, budget.tokens(cut) - over - 1))
-        over = budget.tokens(whole(cut)) - most
+    while cut and (sent := budget.tokens(whole(cut))) > most:
+        has, over = budget.tokens(cut), sent - most
+        cut = budget.head(cut, has - over - 1 if over < has // 2 else min(has - 1, has * most // sent))
     return cut
 
 

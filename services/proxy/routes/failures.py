@@ -42,6 +42,11 @@ def of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[a
     return response
 
 
+def nested(request: Request[Any, Any, Any], error: RecursionError) -> Response[api.Problem]:
+    """What is sent decides how deep the decoder goes; nothing of ours goes as deep."""
+    return problem(400, "bad_input", "the body is nested too deeply")
+
+
 def unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[api.Problem]:
     _log.error("request_failed", route=request.scope.get("path_template", ""), exc_info=error)
     return problem(500, "internal", "something went wrong inside BRB: its log has the place")
@@ -81,4 +86,4 @@ def told(*handlers: HTTPRouteHandler) -> list[HTTPRouteHandler]:
     return list(handlers)
 
 
-HANDLERS: ExceptionHandlersMap = {errors.BrbError: ours, HTTPException: of_http, Exception: unexpected}
+HANDLERS: ExceptionHandlersMap = {errors.BrbError: ours, HTTPException: of_http, RecursionError: nested, Exception: unexpected}

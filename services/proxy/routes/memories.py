@@ -32,7 +32,6 @@ _DEFAULT_SIMILAR = 10
 _MOST_SIMILAR = 100
 
 Shown = Literal["current", "superseded", "pending", "quarantined", "all"]
-Whose = Literal["private", "proposed", "team", "all"]
 
 
 def router() -> Router:
@@ -57,7 +56,7 @@ def listed(
     offset: FromQuery[int] = 0,
     status: FromQuery[Shown] = "current",
     category: FromQuery[models.Category | None] = None,
-    whose: Annotated[Whose, QueryParameter(name="scope")] = "all",
+    whose: Annotated[api.Whose, QueryParameter(name="scope")] = "all",
 ) -> api.Memories:
     """A page of memories, newest first. `limit` is held between 1 and 1000."""
     limit, offset = page(limit), min(max(0, offset), api.LAST_OFFSET)
@@ -90,7 +89,7 @@ def counted(
     principal: given.Principal,
     status: FromQuery[Shown] = "current",
     category: FromQuery[models.Category | None] = None,
-    whose: Annotated[Whose, QueryParameter(name="scope")] = "all",
+    whose: Annotated[api.Whose, QueryParameter(name="scope")] = "all",
 ) -> engine_api.Count:
     """How many memories a list with these filters has."""
     return engine_api.Count(parts.store.count(managed(principal), _where(status, category, whose)))
@@ -183,7 +182,7 @@ def forgotten(parts: given.Parts, principal: given.Principal, memory_id: FromPat
     return replace(erasing.forget(parts, principal, erasing.Chosen(memories=(memory,))), id=memory.id)
 
 
-def _where(status: Shown, category: models.Category | None, whose: Whose) -> ports.Where:
+def _where(status: Shown, category: models.Category | None, whose: api.Whose) -> ports.Where:
     return ports.Where(
         status=None if status == "all" else models.Status(status),
         category=category,

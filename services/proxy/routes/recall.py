@@ -72,10 +72,15 @@ def _answered(parts: Parts, scope: models.Scope, ask: api.Ask) -> cache.Cached[a
     knobs = _knobs(parts, ask)
     shared: _Shared = {"embedder": parts.embedder, "now": parts.clock(), "mode": ask.mode, "embed_timeout_seconds": _EMBED_SECONDS}
 
+    visibility = None if ask.scope == "all" else models.Visibility(ask.scope)
+    of_memories, of_notes = ports.Where(visibility=visibility), ports.NoteWhere(visibility=visibility)
+
     def fresh() -> answers.Answer:
         result = answers.Answer(
-            memories=engine.recall(ask.query, scope, store=parts.store, knobs=knobs, **shared) if ask.kind != "notes" else None,
-            notes=notes.recall(ask.query, scope, store=parts.notes, knobs=_note_knobs(ask), **shared) if ask.kind != "memories" else None,
+            memories=engine.recall(ask.query, scope, store=parts.store, where=of_memories, knobs=knobs, **shared) if ask.kind != "notes" else None,
+            notes=notes.recall(ask.query, scope, store=parts.notes, where=of_notes, knobs=_note_knobs(ask), **shared)
+            if ask.kind != "memories"
+            else None,
         )
         return result if ask.explain else result.unexplained()
 

@@ -33,7 +33,8 @@ def decided(parts: given.Parts, principal: given.Principal, data: JSONBody[revie
     """Decide about memories, each by itself. The answer names the event by which all of it can be undone."""
     if not data.ids or len(data.ids) > review_api.MOST_AT_ONCE:
         raise errors.BadInput(f"{len(data.ids)} memories at once: 1 to {review_api.MOST_AT_ONCE} are taken")
-    return reviews.decide(parts, principal, reviewing.Decision(data.decision), [_uuid(each) for each in data.ids], force=data.force)
+    as_of = data.as_of.timestamp() if data.as_of else None
+    return reviews.decide(parts, principal, reviewing.Decision(data.decision), [_uuid(each) for each in data.ids], force=data.force, as_of=as_of)
 
 
 @post("/reviews/{event:str}/undo", status_code=200, sync_to_thread=True)

@@ -36,7 +36,7 @@ class Filters(msgspec.Struct, frozen=True):
         """What a query asks for; what makes no sense asks for nothing."""
         return cls(
             q=query.get("q", "").strip()[: api.LONGEST_QUERY],
-            scope=_one_of(query.get("scope"), get_args(memories.Whose), "all"),
+            scope=_one_of(query.get("scope"), get_args(api.Whose), "all"),
             status=_one_of(query.get("status"), get_args(memories.Shown), "current"),
             category=_one_of(query.get("category"), [each.value for each in models.Category], ""),
             project=query.get("project", "").strip()[: api.LONGEST_NAME],

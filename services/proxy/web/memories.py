@@ -57,15 +57,16 @@ def _whole(visit: visits.Visit, memory_id: str) -> dict[str, Any]:
     memory: api.Memory = visit.ask(memories.shown, memory_id)
     lineage: api.Lineage = visit.ask(memories.lineage, memory.id)
     stored = memories.found(parts, principal, memory.id)
-    uses: turn_api.Turns = visit.ask(turns.uses, memory.id, limit=_USES)
     near, notice = _near(visit, memory.id)
+    uses, known_turns, away = _told(visit, memory)
     return {
         "memory": memory,
         "versions": [one for one in lineage.memories if one.id != memory.id],
         "near": near,
         "notice": notice,
-        "uses": uses.turns,
-        "known_turns": {one.turn for one in memory.evidence if parts.turns.find(principal, one.turn) is not None},
+        "uses": uses,
+        "known_turns": known_turns,
+        "away": away,
         "may": reviewing.possible(stored, principal),
         "changes": rights.changes(principal, stored),
         "categories": [each.value for each in models.Category],
@@ -78,6 +79,16 @@ def _near(visit: visits.Visit, memory_id: str) -> tuple[tuple[engine_api.Similar
     except (errors.Transient, TimeoutError) as error:
         return (), f"nothing is compared: {error}"
     return found.memories, ""
+
+
+def _told(visit: visits.Visit, memory: api.Memory) -> tuple[tuple[turn_api.Brief, ...], set[str], str]:
+    """Turns that were told of it, which turns of its evidence are on record, and why neither is known."""
+    try:
+        uses: turn_api.Turns = visit.ask(turns.uses, memory.id, limit=_USES)
+        said_in = {one.turn for one in memory.evidence if one.turn and visit.parts.turns.find(visit.principal, one.turn) is not None}
+    except errors.Transient as error:
+        return (), set(), f"what turns were told is not known now: {error}"
+    return uses.turns, said_in, ""
 
 
 @post("/memories/{memory_id:str}", sync_to_thread=True)

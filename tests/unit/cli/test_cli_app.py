@@ -113,7 +113,7 @@ def test_a_command_loads_nothing_that_takes_long(words: list[str], not_even: lis
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("brb mem", {"memories"}), ("brb memories ex", {"export"}), ("brb connect cl", {"claude-code"}), ("brb recall --mode b", {"bm25"})],
+    [("brb mem", {"members", "memories"}), ("brb memories ex", {"export"}), ("brb connect cl", {"claude-code"}), ("brb recall --mode b", {"bm25"})],
 )
 def test_the_shell_completes_commands_and_choices(line: str, expected: set[str]) -> None:
     env = os.environ | {"_BRB_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}

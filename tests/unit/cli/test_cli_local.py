@@ -23,12 +23,22 @@ def test_a_person_is_told_a_command_that_their_shell_finds(program: str, on_path
 
 @pytest.mark.parametrize(("detached", "stop"), [(True, ".venv/bin/brb down"), (False, "Ctrl-C")])
 def test_the_greeting_names_both_apis_and_what_to_do_next(detached: bool, stop: str) -> None:
-    said = "\n".join(local.greeting(Running(), ".venv/bin/brb", detached=detached))
+    said = "\n".join(local.greeting(Running(), ".venv/bin/brb", tokens=False, detached=detached))
 
+    assert "token" not in said
     for wanted in ("ANTHROPIC_BASE_URL=http://127.0.0.1:3001", "OPENAI_BASE_URL=http://127.0.0.1:3001/v1", ".venv/bin/brb memories list", stop):
         assert wanted in said
 
 
-def test_the_greeting_fits_a_terminal_of_80_columns() -> None:
+def test_the_greeting_of_a_team_says_how_to_make_a_token_and_leads_nobody_to_calls_without() -> None:
+    said = "\n".join(local.greeting(Running(), "brb", tokens=True, detached=True))
+
+    for wanted in ("brb token create -h", "docs/access.md", "BRB_KEY=<token> brb memories list\n"):
+        assert wanted in said
+    assert "_BASE_URL" not in said
+
+
+@pytest.mark.parametrize("tokens", [True, False])
+def test_the_greeting_fits_a_terminal_of_80_columns(tokens: bool) -> None:
     """Its first line may name a long folder."""
-    assert max(map(len, local.greeting(Running(), ".venv/bin/brb", detached=True)[1:])) <= 80
+    assert max(map(len, local.greeting(Running(), ".venv/bin/brb", tokens=tokens, detached=True)[1:])) <= 80

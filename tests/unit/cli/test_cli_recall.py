@@ -130,3 +130,15 @@ def test_words_and_a_report_exclude_each_other_and_one_is_needed(brb: Brb, words
     result = brb("recall", *words)
 
     assert (result.exit_code, result.stderr) == (2, "error: give either words to recall for or --report\n")
+
+
+def test_what_is_ones_own_alone_is_recalled_apart(brb: Brb, running: Parts) -> None:
+    keep(running, memory("The team likes the database we use", owner="bo", visibility=models.Visibility.TEAM))
+
+    def found(*words: str) -> set[str]:
+        rows = brb("recall", "which database do we use", "--no-project", *words).stdout.splitlines()
+        return {row.split("\t")[-1] for row in rows}
+
+    assert found("--scope", "private") == {"I like the database we use"}
+    assert found("--scope", "team") == {"The team likes the database we use"}
+    assert found() == found("--scope", "private") | found("--scope", "team")

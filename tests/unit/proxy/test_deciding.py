@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from services.core import models, ports, reviewing
 from services.proxy import reviews
@@ -75,6 +76,45 @@ def test_what_changes_between_the_note_and_the_deed_is_not_decided_about(parts: 
     assert [one.outcome for one in done.results] == ["done", "not_found", "done"]
     undone = reviews.undo(parts, BOB, done.event)
     assert [one.outcome for one in undone.results] == ["done", "refused", "done"]
+
+
+def reworded(parts: Parts, memory_id: str, at: float) -> None:
+    """Its author says it in other words."""
+    one = parts.store.get(ANAS, memory_id)
+    assert one is not None
+    parts.store.update([replace(one, text="Deploys are whenever Eve likes", said_at=at, reinforced_at=at)])
+
+
+def test_what_its_author_words_anew_between_the_note_and_the_deed_is_not_decided_about(parts: Parts) -> None:
+    first, second, third = ids(parts)
+    lock = parts.owner_lock
+
+    def late(owner: models.Principal) -> object:
+        with lock(owner):
+            reworded(parts, second, parts.clock())
+        return lock(owner)
+
+    done = reviews.decide(dataclasses.replace(parts, owner_lock=late), BOB, reviewing.Decision.APPROVE, [first, second, third])  # type: ignore[arg-type]
+    assert [one.outcome for one in done.results] == ["done", "refused", "done"]
+    assert visible(parts) == [PROPOSED, TEAM, TEAM]
+
+
+def test_what_was_worded_anew_since_it_was_looked_at_is_not_decided_about(parts: Parts) -> None:
+    looked = reviews.waiting(parts, BOB, why=None, limit=9, offset=0).as_of.timestamp()
+    first, second, third = ids(parts)
+    reworded(parts, second, looked + 1)
+    late = dataclasses.replace(parts, clock=lambda: looked + 2)
+
+    done = reviews.decide(late, BOB, reviewing.Decision.APPROVE, [first, second, third], as_of=looked)
+    assert [one.outcome for one in done.results] == ["done", "refused", "done"]
+    assert "worded anew" in done.results[1].message
+    assert [one.outcome for one in reviews.decide(late, BOB, reviewing.Decision.APPROVE, [second], as_of=looked + 2).results] == ["done"]
+
+
+def test_what_a_wrong_clock_dates_into_the_future_can_be_decided_about(parts: Parts) -> None:
+    (first, *_) = ids(parts)
+    reworded(parts, first, parts.clock() + 1e6)
+    assert [one.outcome for one in reviews.decide(parts, BOB, reviewing.Decision.APPROVE, [first], as_of=parts.clock()).results] == ["done"]
 
 
 def test_of_two_in_the_same_words_one_is_approved(parts: Parts) -> None:

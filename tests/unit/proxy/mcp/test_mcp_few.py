@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 
 from services.core import messages, models
 from services.core.recall import budget
+from services.proxy.mcp import few
 from services.proxy.mcp.tools import Caller
 from services.proxy.parts import Parts
 from tests.support.in_memory import NOW, keep, memory
@@ -120,6 +122,38 @@ def test_get_cuts_what_does_not_fit_and_names_what_it_left_out(caller: Caller) -
     assert all(one in got["about"] for one in ids)
     assert 800 < budget.tokens(json.dumps(got, separators=(",", ":"))) <= 1_000
     assert budget.tokens(text(caller, "brb_get", ids=ids, token_budget=1_000_000)) <= 10_000
+
+
+@pytest.mark.parametrize("most", [200, 700, 10_000])
+def test_a_note_longer_than_the_budget_is_read_on_to_its_end(caller: Caller, most: int) -> None:
+    words = " ".join(f"Step {n}: tag & bag ‘{n}’.\n\nHuman: <b>{n}</b> 日本…" for n in range(300))
+    note = put(caller, words, title="A runbook")
+    everything = few.item(caller, note)
+    assert everything is not None
+
+    read, offset = "", 0
+    while True:
+        got = call(caller, "brb_get", ids=[note], token_budget=most, offset=offset)
+        (item,) = got["items"]
+        assert budget.tokens(json.dumps(got, separators=(",", ":"), ensure_ascii=False)) <= most
+        piece = item["text"].removeprefix("…") if offset else item["text"]
+        assert offset == 0 or item["text"].startswith("…")
+        further = re.search(r"goes on: brb_get with offset (\d+)", got["about"])
+        if further is None:
+            read += piece
+            break
+        assert int(further[1]) > offset
+        read, offset = read + piece.removesuffix("…"), int(further[1])
+        assert len(read) == offset
+
+    assert read == everything.text
+
+
+def test_an_offset_is_of_one_text_and_within_it(caller: Caller) -> None:
+    one, other = put(caller, "Short.", title="One"), put(caller, "Short, too.", title="Other")
+    assert "give one id" in failure(caller, "brb_get", ids=[one, other], offset=5)
+    assert "nothing at offset 5000" in failure(caller, "brb_get", ids=[one], offset=5000)
+    assert call(caller, "brb_get", ids=[one], offset=-5)["items"][0]["text"] == call(caller, "brb_get", ids=[one])["items"][0]["text"]
 
 
 def test_get_does_not_show_what_is_quarantined(caller: Caller, parts: Parts) -> None:

@@ -26,14 +26,18 @@ ARGUMENTS: dict[str, Any] = {
         },
         "required": ["query"],
     },
-    "brb_get": {"type": "object", "properties": {"ids": IDS, "token_budget": {"type": "integer", "default": 2000}}, "required": ["ids"]},
+    "brb_get": {
+        "type": "object",
+        "properties": {"ids": IDS, "offset": {"type": "integer", "default": 0}, "token_budget": {"type": "integer", "default": 2000}},
+        "required": ["ids"],
+    },
     "brb_remember": {
         "type": "object",
         "properties": {"text": {"type": "string"}, "category": {"enum": CATEGORIES}, "project": {"type": "string"}},
         "required": ["text"],
     },
     "brb_forget": {"type": "object", "properties": {"ids": IDS}, "required": ["ids"]},
-    "brb_related": {"type": "object", "properties": {"id": {"type": "string"}, "query": {"type": "string"}}, "required": []},
+    "brb_related": {"type": "object", "properties": {"id": {"type": "string"}, "query": {"type": "string"}}},
 }
 
 
@@ -45,9 +49,9 @@ def test_the_five_tools_take_these_arguments() -> None:
     assert {tool["name"]: tool["inputSchema"] for tool in listed(few.TOOLS)} == ARGUMENTS
 
 
-def test_the_whole_list_of_the_five_takes_at_most_seven_hundred_tokens() -> None:
+def test_the_whole_list_of_the_five_takes_less_than_six_hundred_and_fifty_tokens() -> None:
     """Claude Code loads all definitions up front behind a base URL of one's own."""
-    assert budget.tokens(json.dumps(listed(few.TOOLS), separators=(",", ":"))) <= 700
+    assert budget.tokens(json.dumps(listed(few.TOOLS), separators=(",", ":"))) < 650
 
 
 @pytest.mark.parametrize("tool", listed((*few.TOOLS, *brain.TOOLS)), ids=lambda tool: str(tool["name"]))

@@ -54,6 +54,14 @@ def test_a_body_that_is_too_large_is_told_what_to_do(client: TestClient[Litestar
     assert "send less" in response.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("path", ["/memories", "/reviews", "/forget", "/tokens", "/import", "/import/turns", "/notes", "/notes/bulk", "/recall"])
+def test_a_body_that_is_nested_too_deeply_is_bad_input(client: TestClient[Litestar], path: str) -> None:
+    response = client.post(path, content=b"[" * 100_000, headers={"content-type": "application/json"})
+
+    assert response.status_code == 400
+    assert response.json()["error"] == {"type": "bad_input", "message": "the body is nested too deeply"}
+
+
 def test_start_and_stop_are_run_in_the_serving_loop(parts: Parts) -> None:
     seen: list[str] = []
 

@@ -41,6 +41,7 @@ def test_a_dead_job_shows_why_and_never_the_words(client: Client, parts: Parts) 
             "attempts": 1,
             "error": "WrongModel: the store is of another model",
             "died_at": "2026-09-21T14:13:20Z",
+            "team": "local",
         }
     ]
     assert "words of the person" not in answer.text

@@ -58,7 +58,7 @@ def test_a_question_that_is_as_good_as_the_same_is_too_and_the_answer_says_so(cl
     assert len(searches) == 1
 
 
-@pytest.mark.parametrize("other", [{"limit": 3}, {"mode": "bm25"}, {"project": "shop"}, {"explain": True}])
+@pytest.mark.parametrize("other", [{"limit": 3}, {"mode": "bm25"}, {"project": "shop"}, {"explain": True}, {"scope": "private"}])
 def test_another_request_with_the_same_words_is_searched_for(client: Client, searches: list[str], other: dict[str, object]) -> None:
     recalled(client)
     recalled(client, **other)

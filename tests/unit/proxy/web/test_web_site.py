@@ -140,6 +140,20 @@ def test_problems_are_pages_and_tell_nothing_of_the_inside(parts: Parts, client:
     assert client.get("/ui/memories/not-an-id", headers=key).status_code == 400
 
 
+def test_a_memory_is_shown_while_the_record_of_turns_is_away(parts: Parts) -> None:
+    def away(*_: object, **__: object) -> list[ports.Told]:
+        raise errors.Unavailable("redis", "refused")
+
+    turns = type("Turns", (), {"showing": staticmethod(away), "find": staticmethod(away)})()
+    (memory,) = parts.store.find(models.Scope("acme", "mira", None), ports.Where(owner="mira"))
+    with TestClient(create_app(replace(parts, turns=turns)), base_url=URL) as connection:
+        answer = connection.get(f"/ui/memories/{memory.id}", headers=as_(parts, "mira"))
+
+    assert answer.status_code == 200
+    assert WORDS["mira"] in answer.text
+    assert "redis is not available" in answer.text
+
+
 def test_files_may_be_kept_and_change_their_address_with_their_content(client: TestClient[Litestar]) -> None:
     answer = client.get("/ui/static/brb.css")
 
