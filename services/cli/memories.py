@@ -43,8 +43,8 @@ def searched(
         return output.json(result)
     for notice in result.notices:
         output.note(notice)
-    rows = [[output.short_id(m), f"{m.score:.2f}", m.category, output.day(m.said_at), m.text] for m in result.memories]
-    output.table(["id", "#score", "category", "said", "text"], rows)
+    rows = [[output.short_id(m), f"{m.score:.2f}", m.category, output.day(m.said_at), m.owner, m.visibility, m.text] for m in result.memories]
+    output.table(["id", "#score", "category", "said", "by", "scope", "text"], rows)
     if not rows:
         output.note("nothing found")
 
@@ -120,8 +120,8 @@ def _asked(memory: api.Memory) -> str:
 
 
 def _rows(memories: list[api.Memory] | tuple[api.Memory, ...]) -> None:
-    rows = [[output.short_id(m), m.category, output.day(m.said_at), str(m.mentions), m.project, m.text] for m in memories]
-    output.table(["id", "category", "said", "#times", "project", "text"], rows)
+    rows = [[output.short_id(m), m.category, output.day(m.said_at), str(m.mentions), m.owner, m.visibility, m.project, m.text] for m in memories]
+    output.table(["id", "category", "said", "#times", "by", "scope", "project", "text"], rows)
 
 
 def _facts(memory: api.Memory) -> list[tuple[str, str]]:

@@ -42,9 +42,9 @@ def recalled(
     if explain:
         (_explained if output.on_terminal() else _flat)(result)
     else:
-        rows = [[output.short_id(m), f"{m.score:.2f}", m.category, output.day(m.said_at), m.text] for m in result.memories]
-        rows += [[output.short_id(n), f"{n.score:.2f}", "note", output.day(n.dated_at), _brief(n)] for n in result.notes]
-        output.table(["id", "#score", "category", "said", "text"], rows)
+        rows = [[output.short_id(m), f"{m.score:.2f}", m.category, output.day(m.said_at), m.owner, m.visibility, m.text] for m in result.memories]
+        rows += [[output.short_id(n), f"{n.score:.2f}", "note", output.day(n.dated_at), n.owner, n.visibility, _brief(n)] for n in result.notes]
+        output.table(["id", "#score", "category", "said", "by", "scope", "text"], rows)
     if not result.memories and not result.notes:
         output.note("nothing is recalled: the call would go on unchanged")
 

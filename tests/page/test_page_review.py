@@ -27,35 +27,35 @@ def now(parts: Parts, memory: models.Memory) -> models.Memory:
     return found
 
 
-def at(page: Page) -> str:
-    """What the item says that somebody is at."""
-    return str(page.evaluate("document.activeElement.closest('[data-item]')?.innerText || ''"))
+def come_to(page: Page, words: str) -> None:
+    """Wait until somebody is at the item that says so: the queue settles a moment after it was put in anew."""
+    page.wait_for_function("words => (document.activeElement.closest('[data-item]')?.innerText || '').includes(words)", arg=words)
 
 
 def test_the_queue_is_decided_with_keys_and_undone(visiting: Visiting, kept: dict[str, models.Memory], parts: Parts) -> None:
     page = visiting("jonas").go("/ui/review")
     expect(page.locator("#queue")).to_contain_text("5 memories wait")
     page.keyboard.press("j")
-    assert story.INSTRUCTION in at(page)
+    come_to(page, story.INSTRUCTION)
     page.keyboard.press("j")
-    assert "PostgreSQL 17" in at(page)
+    come_to(page, "PostgreSQL 17")
     page.keyboard.press("j")
     page.keyboard.press("k")
-    assert "PostgreSQL 17" in at(page)
+    come_to(page, "PostgreSQL 17")
 
     page.keyboard.press("a")
 
     expect(page.locator("#said")).to_contain_text("1 memory approved.")
     expect(page.locator("#queue")).to_contain_text("4 memories wait")
     assert now(parts, kept[UPGRADE]).visibility is models.Visibility.TEAM
-    assert "Invoices" in at(page), "the next one took its place"
+    come_to(page, "Invoices")  # the next one took its place
 
     page.keyboard.press("u")
 
     expect(page.locator("#said")).to_contain_text("1 memory as it was before.")
     expect(page.locator("#queue")).to_contain_text("5 memories wait")
     assert now(parts, kept[UPGRADE]).visibility is models.Visibility.PROPOSED
-    assert "PostgreSQL 17" in at(page)
+    come_to(page, "PostgreSQL 17")
 
     page.keyboard.press("j")
     page.keyboard.press("r")
@@ -174,5 +174,5 @@ def test_keys_do_nothing_while_somebody_writes(visiting: Visiting, kept: dict[st
         page.keyboard.press(key)
 
     assert now(parts, kept[UPGRADE]).visibility is models.Visibility.PROPOSED
-    assert "PostgreSQL 17" in at(page)
+    come_to(page, "PostgreSQL 17")
     expect(page.locator("textarea").first).to_have_value("We decided to keep orders in PostgreSQL 17 since the upgrade.ar")

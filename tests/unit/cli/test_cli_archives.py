@@ -28,7 +28,7 @@ def test_a_statement_is_added(brb: Brb, running: Parts) -> None:
     result = brb("memories", "add", "We", "use", "Postgres", "--category", "decision", "--project", "shop")
 
     (added,) = running.store.find(MINE)
-    assert result.stdout.rstrip("\n").split("\t") == [added.id, "decision", "2026-09-21", "1", "shop", "We use Postgres"]
+    assert result.stdout.rstrip("\n").split("\t") == [added.id, "decision", "2026-09-21", "1", "me", "private", "shop", "We use Postgres"]
     assert json.loads(brb("memories", "add", "We use Postgres", "--project", "shop", "--json").stdout)["id"] == added.id
 
 

@@ -36,8 +36,8 @@ def test_a_list_in_a_pipe_is_tab_separated_with_whole_ids(brb: Brb, running: Par
     keep(running, newer, older)
 
     assert rows(brb("memories", "list")) == [
-        [newer.id, "preference", "2026-09-21", "1", "", "I prefer dark mode"],
-        [older.id, "preference", "2026-09-21", "3", "shop", "We use Postgres"],
+        [newer.id, "preference", "2026-09-21", "1", "me", "private", "", "I prefer dark mode"],
+        [older.id, "preference", "2026-09-21", "3", "me", "private", "shop", "We use Postgres"],
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_list_on_a_terminal_is_a_table_with_short_ids(brb: Brb, running: Parts
 
     shown = brb("memories", "list").stdout
 
-    assert shown.splitlines()[0].split() == ["id", "category", "said", "times", "project", "text"]
+    assert shown.splitlines()[0].split() == ["id", "category", "said", "times", "by", "scope", "project", "text"]
     assert kept.id[:8] in shown
     assert kept.id not in shown
 
@@ -84,6 +84,14 @@ def test_a_search_takes_its_words_unquoted(brb: Brb, running: Parts) -> None:
     found = rows(brb("memories", "search", "which", "database", "do", "we", "use"))
 
     assert [row[-1] for row in found] == ["We use Postgres as our database"]
+
+
+def test_what_others_share_is_listed_found_and_recalled_with_its_author(brb: Brb, running: Parts) -> None:
+    keep(running, memory("We use Postgres as our database", owner="ana", visibility=models.Visibility.TEAM))
+
+    for command in (("memories", "list"), ("memories", "search", "which database do we use"), ("recall", "which database do we use")):
+        ((*_, row),) = [rows(brb(*command))]
+        assert {"ana", "team", "2026-09-21"} <= set(row), command
 
 
 def test_a_memory_is_shown_with_the_words_that_prove_it(brb: Brb, running: Parts) -> None:
