@@ -17,7 +17,7 @@ import structlog
 
 from services.core import errors, models, ports, rights, telemetry
 from services.core.recall import budget, engine, rewriting
-from services.proxy import framing, learning, redacting, relay, telling
+from services.proxy import framing, learning, leaving, redacting, relay, telling
 from services.proxy.parts import Parts
 from services.proxy.wire import calls, splice
 
@@ -369,8 +369,12 @@ class Injection:
 
     def _record(self, prepared: Injected, answer: calls.Answer) -> None:
         found = learning.jobs(prepared.call, answer, prepared.entry, self._redacting.within(prepared.call.principal.team), self._parts.clock())
+        if leaving.shut_out(self._parts, prepared.call.principal):  # while the answer came
+            return
         if found:
             self._parts.enqueue(found)
+        if leaving.shut_out(self._parts, prepared.call.principal):
+            return leaving.take_back(self._parts, found)
         try:
             self._parts.ledger.write(answered(prepared, answer))
         except errors.Unavailable:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from services.core import member_api, models, ports, walking
+from services.core import errors, member_api, messages, models, ports, walking
 from services.core.notes.writing import rescope
 from services.proxy import erasing
 from services.proxy.parts import Parts
@@ -32,6 +32,25 @@ def left(parts: Parts, by: models.Principal, member: models.Principal) -> member
             for note in notes:
                 rescope(parts.notes, member, replace(note, owner=member_api.FORMER))
     return member_api.Left(member.team, member.user, parts.settings.departed, revoked, len(memories), len(notes), receipt)
+
+
+def shut_out(parts: Parts, principal: models.Principal) -> bool:
+    """Whether all his tokens are revoked: since then he may have left, and what he had is erased. While Redis is away nobody leaves."""
+    if parts.settings.auth == "off":
+        return False
+    try:
+        his = [one.token for one in parts.tokens.all() if _bears(one.token, principal)]
+    except errors.Unavailable:
+        return False
+    return bool(his) and all(token.revoked_at is not None for token in his)
+
+
+def take_back(parts: Parts, jobs: Sequence[messages.Job]) -> None:
+    """Of somebody who was shut out while they were recorded. Whoever leaves is shut out first, and his jobs are cleared then: one of the two
+    finds them."""
+    ids = {job.id for job in jobs}
+    parts.unspool(lambda job: job.id in ids)
+    parts.book.forget(lambda job: job.id in ids)
 
 
 def _unname(parts: Parts, member: models.Principal, memories: Sequence[models.Memory]) -> None:

@@ -16,6 +16,7 @@ from services.proxy import injection
 from services.proxy.parts import Parts
 from services.proxy.wire import anthropic, calls
 from tests.support import in_memory
+from tests.support.access import token_for
 
 NOON = 1_800_000_000.0
 ANSWERED = calls.Answer(complete=True, text="Noted.")
@@ -630,3 +631,16 @@ def test_many_new_turns_at_once_are_told_by_words_alone_where_the_embedder_is_sl
         release.set()
         made.close()
     assert ["Postgres" in told(one) for one in prepared] == [True] * 32
+
+
+@pytest.mark.parametrize(("shut_out", "learnt"), [(False, 1), (True, 0)])
+def test_nothing_is_learnt_from_a_turn_that_ends_after_its_person_was_shut_out(tmp_path: Path, shut_out: bool, learnt: int) -> None:
+    """He may have left, and all that was his alone is erased by then."""
+    parts = in_memory.parts(tmp_path, auth="token")
+    token_for(parts.tokens, models.LOCAL)
+    prepared = before(parts, said("We use Kafka for events"))
+    if shut_out:
+        for one in parts.tokens.all():
+            parts.tokens.revoke(one.token.id, NOON)
+    finish(parts, prepared)
+    assert sum(parts.book.pending().values()) == learnt
