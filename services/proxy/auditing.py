@@ -1,6 +1,6 @@
 """Noting who did what in the audit log of the team, with ids and never with a text.
 
-Called after the deed; before it, where the event is what undoes it.
+Called after the deed; before it, where the event is what undoes it, and where something is erased: nobody could tell any more what it was.
 """
 
 from collections.abc import Mapping, Sequence

@@ -53,13 +53,13 @@ def chosen(parts: Parts, principal: models.Principal, ids: Iterable[str]) -> Cho
 
 def forget(parts: Parts, principal: models.Principal, what: Chosen) -> erasure_api.Receipt:
     """Erase them, memories with all their history."""
-    run = _Run(parts)
+    run = _Run(parts, principal, "ids")
     for owner in _owners(what.memories):
         roots = [memory for memory in what.memories if memory.owner == owner.user]
         run.memories(owner, partial(_lineages, parts, owner, roots), erasing.concerns_words)
     for owner in _owners(what.notes):
         run.notes(owner, [note.id for note in what.notes if note.owner == owner.user])
-    return run.receipt(principal, "ids")
+    return run.receipt()
 
 
 def session(parts: Parts, principal: models.Principal, name: str) -> erasure_api.Receipt:
@@ -69,16 +69,16 @@ def session(parts: Parts, principal: models.Principal, name: str) -> erasure_api
         by_words, by_session = erasing.concerns_words(owner, gone), erasing.concerns_session(owner, name)
         return lambda job: by_session(job) or by_words(job)
 
-    run = _Run(parts)
+    run = _Run(parts, principal, "session")
     run.memories(principal, partial(session_plan, parts, principal, name), concerns, told=lambda one: one.session == name)
-    return run.receipt(principal, "session")
+    return run.receipt()
 
 
 def everything(parts: Parts, principal: models.Principal, *, notes: bool) -> erasure_api.Receipt:
     """Erase all of the caller's own, but for what the team was given."""
-    run = _Run(parts)
+    run = _Run(parts, principal, "all")
     _all_of(parts, run, principal, partial(own_plan, parts, principal), notes=notes)
-    return run.receipt(principal, "all")
+    return run.receipt()
 
 
 def departing(parts: Parts, by: models.Principal, member: models.Principal, *, shared: bool) -> erasure_api.Receipt:
@@ -87,22 +87,22 @@ def departing(parts: Parts, by: models.Principal, member: models.Principal, *, s
     def plan() -> Plan:
         return _owned(parts, member) if shared else erasing.sparing_the_team(_owned(parts, member))
 
-    run = _Run(parts)
+    run = _Run(parts, by, "member")
     run.jobs(erasing.concerns_owner(member))
     run.memories(member, plan, lambda one, _: erasing.concerns_owner(one))
     run.notes(member, [one.id for one in own_notes(parts, member) if shared or one.visibility is not models.Visibility.TEAM])
     run.logs(member)
-    return run.receipt(by, "member")
+    return run.receipt()
 
 
 def whole_team(parts: Parts, principal: models.Principal) -> erasure_api.Receipt:
     """Erase all of everybody in the caller's team. Its tokens and its audit log stay."""
     rights.check_administers(principal)
-    run = _Run(parts)
+    run = _Run(parts, principal, "team")
     for owner in team_of(parts, principal.team):
         _all_of(parts, run, owner, partial(_owned, parts, owner), notes=True)
     run.jobs(erasing.concerns_team(principal.team))  # of those who have nothing yet, too
-    return run.receipt(principal, "team")
+    return run.receipt()
 
 
 def team_of(parts: Parts, team: str) -> list[models.Principal]:
@@ -136,13 +136,14 @@ def left_of(plan: Plan) -> tuple[erasure_api.Left, ...]:
 
 
 class _Run:
-    """One erasure, with what it has counted so far."""
+    """One erasure, with what it has counted so far. It is in the audit log before it is done: whatever comes in between, it is known who began it."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, principal: models.Principal, how: str) -> None:
         self._parts = parts
+        self._principal = principal
+        self._how = how
         self._done: Counter[str] = Counter()
         self._ids: list[str] = []
-        self._changed: list[str] = []
         self._swept: list[str] = []
         self._left: list[erasure_api.Left] = []
 
@@ -160,6 +161,7 @@ class _Run:
             found = plan()
             touched = (*found.gone, *_with_lost_words(parts, owner, found.changed))
             ids = [memory.id for memory in (*found.gone, *found.changed)]
+            self._note(ids)
             swept = parts.sweeper.due(owner.team, ids)
             self.jobs(concerns(owner, touched))
             self._clear_jobs(owner, erasing.quotes(touched))
@@ -172,7 +174,6 @@ class _Run:
         self._done["answers"] += parts.answers.clear(owner.team)
         self._done["changed"] += len(found.changed)
         self._ids += [memory.id for memory in found.gone]
-        self._changed += [memory.id for memory in found.changed]
         self._left += left_of(found)
         self._swept.append(swept)
 
@@ -180,6 +181,7 @@ class _Run:
         if not ids:
             return
         parts = self._parts
+        self._note(ids)
         swept = parts.sweeper.due(owner.team, ids)
         self._done["uses"] += parts.uses.forget(owner, ids)
         self._done["notes"] += NoteWriter(parts.notes, parts.embedder, owner_lock=parts.owner_lock, clock=parts.clock).delete(owner, ids)
@@ -200,9 +202,8 @@ class _Run:
         self._done["uses"] += self._parts.uses.clear(owner)
         self._done["turns"] += self._parts.turns.clear(owner)
 
-    def receipt(self, principal: models.Principal, how: str) -> erasure_api.Receipt:
-        """Of a run that has come to its end. It is noted in the audit log, and the files are cleaned."""
-        auditing.note(self._parts, principal, ports.Act.FORGOT, [*self._ids, *self._changed], detail=how)
+    def receipt(self) -> erasure_api.Receipt:
+        """Of a run that has come to its end. The files are cleaned."""
         purged = [self._parts.sweeper.done(each, wait_seconds=_WAIT_SECONDS) for each in self._swept]
         return erasure_api.Receipt(
             ids=tuple(self._ids[: erasure_api.MOST_IDS]),
@@ -218,6 +219,10 @@ class _Run:
             jobs=self._done["jobs"],
             spooled=self._done["spooled"],
         )
+
+    def _note(self, ids: Sequence[str]) -> None:
+        if ids:
+            auditing.note(self._parts, self._principal, ports.Act.FORGOT, ids, detail=self._how)
 
     def _clear_jobs(self, owner: models.Principal, quoted: frozenset[str]) -> None:
         """What is to be learnt from other turns is, but without what was said before these."""

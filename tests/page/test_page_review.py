@@ -1,7 +1,10 @@
 """Deciding in a browser about what waits: with keys, with the mouse, and without a script."""
 
+from datetime import UTC, datetime
+
 import pytest
 import story
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 from visitors import Visiting
 
@@ -176,3 +179,15 @@ def test_keys_do_nothing_while_somebody_writes(visiting: Visiting, kept: dict[st
     assert now(parts, kept[UPGRADE]).visibility is models.Visibility.PROPOSED
     come_to(page, "PostgreSQL 17")
     expect(page.locator("textarea").first).to_have_value("We decided to keep orders in PostgreSQL 17 since the upgrade.ar")
+
+
+def test_words_that_nobody_has_seen_are_not_approved(visiting: Visiting, kept: dict[str, models.Memory], parts: Parts) -> None:
+    page = visiting("jonas").go("/ui/review?why=proposed")
+    later = parts.clock() - 60
+    parts.store.update([replace(now(parts, kept[INVOICES]), said_at=later, reinforced_at=later)])
+    item = page.locator("[data-item]", has_text=INVOICES)
+    item.locator("[name=as_of]").first.evaluate("(field, at) => field.value = at", datetime.fromtimestamp(later - 60, UTC).isoformat())
+    item.get_by_role("button", name="Approve").click()
+
+    expect(page.locator("#said")).to_contain_text("worded anew since you looked at it")
+    assert now(parts, kept[INVOICES]).visibility is models.Visibility.PROPOSED

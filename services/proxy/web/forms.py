@@ -1,5 +1,7 @@
 """What a form sent."""
 
+from datetime import UTC, datetime
+
 from litestar import Request
 from litestar.datastructures import FormMultiDict
 from litestar.di import NamedDependency
@@ -23,3 +25,14 @@ def decision(form: FormMultiDict) -> reviewing.Decision:
         return reviewing.Decision(given)
     except ValueError:
         raise errors.BadInput(f"{given[:80]!r} is no decision") from None
+
+
+def moment(form: FormMultiDict, name: str) -> datetime | None:
+    """A time as ISO 8601 with its zone, None if there is none."""
+    given = form.get(name, "")
+    if not given:
+        return None
+    try:
+        return datetime.fromisoformat(given).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise errors.BadInput(f"{given[:80]!r} is no time") from None

@@ -59,7 +59,7 @@ def decided(visit: visits.Given, form: forms.Given) -> Response[str]:
     if not ids:
         return _page(visit, Said("Nothing was selected."))
     choice = forms.decision(form)
-    body = review_api.Decide(decision=choice.value, ids=ids, force=bool(form.get("force")))  # type: ignore[arg-type]
+    body = review_api.Decide(decision=choice.value, ids=ids, force=bool(form.get("force")), as_of=forms.moment(form, "as_of"))  # type: ignore[arg-type]
     done: review_api.Decided = visit.ask(reviews.decided, body)
     return _page(visit, _said(done, DONE[choice], undoable=True))
 
@@ -91,7 +91,7 @@ def _page(visit: visits.Visit, said: Said | None = None) -> Response[str]:
 def _of(found: review_api.Reviews) -> dict[str, Any]:
     choices = sorted({decision for one in found.waiting for decision in one.may}, key=list(reviewing.Decision).index)
     more = found.offset + len(found.waiting) < found.total
-    return {"total": found.total, "notices": found.notices, "choices": choices, "keys": KEYS, "more": more}
+    return {"total": found.total, "as_of": found.as_of.isoformat(), "notices": found.notices, "choices": choices, "keys": KEYS, "more": more}
 
 
 def _item(waiting: review_api.Waiting) -> Item:

@@ -255,6 +255,7 @@ def test_cut_short_anywhere_nothing_is_half_visible_and_the_same_again_finishes(
         broken.setattr(getattr(parts, owner), name, away)
         assert client.post("/forget", json={"ids": [new.id]}).status_code == 503
     assert texts(parts) == {new.text, old.text}
+    assert [(event.act, set(event.ids)) for event in parts.audit.read(ME.team)] == [(ports.Act.FORGOT, {new.id, old.id})], "who began it is on record"
 
     forget(client, ids=[new.id])
     assert (texts(parts), parts.ledger.read(["a"])) == (set(), {})
