@@ -11,7 +11,7 @@ from services.core.adapters.bm25 import Bm25, Sparse, indexed
 TITLE_WEIGHT, TAG_WEIGHT, TEXT_WEIGHT, CONTEXT_WEIGHT = 10.0, 5.0, 1.0, 0.5
 
 _AVERAGE_WORDS = 90.0  # of passages of at most `passages.LONGEST` characters, without stop words
-_K1, _B = 1.2, 0.75
+_K1, _B = 0.6, 0.9  # docs/recall.md
 _UNSATURATED = 1e6  # with it for k, the encoder gives plain counts
 
 
