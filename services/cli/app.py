@@ -30,7 +30,7 @@ from services.core import errors
 
 HELP = """Memory for LLM clients: point ANTHROPIC_BASE_URL at BRB and keep working.
 
-Exit status: 0 done; 1 failed (or: something is not well); 2 wrong usage; 3 BRB is not running; 4 no such memory or job.
+Exit status: 0 done; 1 failed (or: something is not well); 2 wrong usage; 3 BRB is not running; 4 no such memory, job or turn.
 
 Settings come from BRB_* variables and from .env in the working directory. BRB_URL and BRB_KEY name another BRB than the one of this machine.
 

@@ -78,7 +78,7 @@ def told(receipt: "sending.Receipt") -> list[str]:
     would = "would be " if receipt.dry_run else ""
     lines = []
     if receipt.conversations or receipt.turns.new:
-        lines.append(f"{receipt.conversations} conversations in {receipt.files} files")
+        lines.append(f"{output.counted(receipt.conversations, 'conversation')} in {output.counted(receipt.files, 'file')}")
     for what, counts in (("turns", receipt.turns), ("statements", receipt.statements)):
         if counts.new or counts.known or counts.empty:
             lines.append(f"{what}: {counts.new} {would}taken, {counts.known} known before, {counts.empty} without words of yours")

@@ -12,7 +12,7 @@ class TooMany(errors.Transient):
 
 
 def status_of(error: errors.BrbError) -> int:
-    """1 failed, 2 wrong usage, 3 BRB is not running, 4 no such memory or job."""
+    """1 failed, 2 wrong usage, 3 BRB is not running, 4 no such memory, job or turn."""
     if isinstance(error, errors.BadInput):
         return 2
     if isinstance(error, NotRunning):

@@ -57,7 +57,7 @@ def test_the_version_is_told(brb: Brb) -> None:
 def test_the_help_documents_the_exit_statuses(brb: Brb) -> None:
     shown = " ".join(brb("--help").stdout.split())
 
-    for status in ("0 done", "1 failed", "2 wrong usage", "3 BRB is not running", "4 no such memory or job"):
+    for status in ("0 done", "1 failed", "2 wrong usage", "3 BRB is not running", "4 no such memory, job or turn"):
         assert status in shown
 
 

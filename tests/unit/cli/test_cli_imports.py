@@ -41,7 +41,7 @@ def test_an_export_becomes_turns_that_wait_to_be_learnt_and_again_nothing(brb: B
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         [
-            "1 conversations in 1 files",
+            "1 conversation in 1 file",
             "turns: 2 taken, 0 known before, 0 without words of yours",
             "said from 2024-05-01 to 2024-05-01",
             "what is learnt from them waits for your yes: brb memories review",
