@@ -490,7 +490,7 @@ def test_a_folder_that_is_no_store_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
     edge(tmp_path).close()
     sidecar = tmp_path / "hashing" / "collection.json"
-    sidecar.write_text(sidecar.read_text().replace('"schema_version":1', '"schema_version":0'))
+    sidecar.write_text(sidecar.read_text().replace('"schema_version":2', '"schema_version":0'))
     with pytest.raises(errors.WrongModel, match="another version of BRB"):
         edge(tmp_path)
 
@@ -611,9 +611,21 @@ def test_a_server_that_holds_another_model_only_is_refused_with_the_cure(model: 
 def test_the_filter_of_a_scope_says_what_the_scope_says() -> None:
     clauses = memory_payload.clauses(ME, ports.Where(category=models.Category.TODO))
     assert clauses == [
+        (
+            (
+                "reach",
+                (
+                    '["acme", "own leo", "", "current"]',
+                    '["acme", "own leo", "shop", "current"]',
+                    '["acme", "team", "", "current"]',
+                    '["acme", "team", "shop", "current"]',
+                ),
+            ),
+        ),
+        (("category", ("todo",)),),
+    ]
+    assert memory_payload.clauses(EVERYWHERE, ports.CURRENT) == [
         (("team", ("acme",)),),
         (("owner", ("leo",)), ("visibility", ("team",))),
-        (("project", ("", "shop")),),
         (("status", ("current",)),),
-        (("category", ("todo",)),),
     ]

@@ -67,7 +67,9 @@ def unknown(one_id: str) -> str:
 
 def alike(answer: Answer, one_id: str) -> tuple[object, ...]:
     """An answer without what differs with each: the id, the time, what a form of the page carries."""
-    plain = re.sub(r"\S+_session=\S+|[0-9a-f]{64}|\d{10,}-\d+", "", answer.text.replace(one_id, "ID").replace(one_id[:12], "BEGIN"))
+    plain = re.sub(
+        r"\S+_session=\S+|[0-9a-f]{64}|\d{10,}-\d+|(?<=as_of\" value=)\S+", "", answer.text.replace(one_id, "ID").replace(one_id[:12], "BEGIN")
+    )
     return answer.status, re.sub(r"(?m)^date: .*$", "", plain)
 
 

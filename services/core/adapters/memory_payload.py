@@ -10,14 +10,18 @@ from services.core.adapters import points
 
 LAYOUT = points.Layout(
     what="memories",
-    keywords=("team", "owner", "project", "visibility", "status", "category", "lineage", "attribute", "subject"),
+    keywords=("team", "owner", "project", "visibility", "status", "category", "lineage", "attribute", "subject", points.REACH),
     numbers=("created_at", "accessed_at"),
 )
 
 
 def clauses(scope: models.Scope, where: ports.Where) -> list[points.Clause]:
     """`Scope.sees` and the filters, for a database."""
-    return points.seen_by(scope) + [(points.AnyOf(field, (str(value),)),) for field, value in _wanted(where).items()]
+    wanted = _wanted(where)
+    seen = points.seen_by(scope, map(str, models.Status) if where.status is None else (str(where.status),))
+    if scope.projects is not None:
+        wanted.pop("status", None)  # is in what the scope sees
+    return seen + [(points.AnyOf(field, (str(value),)),) for field, value in wanted.items()]
 
 
 def matches(memory: models.Memory, where: ports.Where) -> bool:
@@ -33,8 +37,7 @@ def under(where: ports.Where) -> tuple[str, float] | None:
 
 
 def encode(memory: models.Memory) -> dict[str, Any]:
-    payload: dict[str, Any] = msgspec.to_builtins(memory)
-    return payload
+    return {**msgspec.to_builtins(memory), points.REACH: points.reach(memory, str(memory.status))}
 
 
 def decode(payload: Mapping[str, Any] | None) -> models.Memory:

