@@ -308,7 +308,7 @@ def alive(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
 def files_of(folder: Path) -> Mapping[Path, bytes]:
     """Every file below, with its bytes (long stretches of zeros left out: stores reserve much room), links not followed."""
     found = {}
-    for path in folder.rglob("*"):
+    for path in (Path(inside, name) for inside, _, names in os.walk(folder) for name in names):  # folders may go meanwhile
         with contextlib.suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
                 found[path] = b"\0".join(filter(None, path.read_bytes().split(bytes(512))))
