@@ -55,8 +55,8 @@ demo: setup ## see it work: no API key, no network
 
 test: setup $(TEST_STAMP) ## all tests: unit, contract, integration, end to end; with the real Claude Code if npm can be reached
 	@($(call need,command -v chromium >/dev/null,chromium)) || echo "without Chromium the tests of the page are skipped" >&2
-	@$(BIN)/pytest -n 2 --dist loadfile tests/unit tests/contract tests/bench
-	@$(BIN)/pytest -rs --ignore tests/unit --ignore tests/contract --ignore tests/bench
+	@$(BIN)/pytest -rs -n 2 --dist loadfile --ignore tests/claude_code
+	@$(BIN)/pytest -rs tests/claude_code
 
 test-claude-code: setup ## the tests with the real Claude Code, installed from npm into a temporary folder
 	@BRB_TEST_CLAUDE_CODE=required $(BIN)/pytest tests/claude_code
