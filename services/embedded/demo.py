@@ -5,6 +5,7 @@ A complete BRB of its own runs in a temporary folder in front of the stand-in up
 
 import contextlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -69,8 +70,14 @@ def run(settings: config.Settings, *, as_json: bool = False) -> int:
 def play(settings: config.Settings, progress: Callable[[str], None]) -> Story:
     """Run the whole story; `progress` is told each step. Raises `DidNotHappen`, or what stopped it."""
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="brb-demo-", ignore_cleanup_errors=True) as name, standin.running() as upstream:
+    with (
+        tempfile.TemporaryDirectory(prefix="brb-demo-", ignore_cleanup_errors=True) as name,
+        standin.running() as upstream,
+        contextlib.ExitStack() as left,
+    ):
         folder = Path(name).resolve()
+        run_dir = settings.model_copy(update={"data_dir": folder / "data"}).run_dir  # elsewhere if the path is too long for a socket
+        left.callback(shutil.rmtree, run_dir, ignore_errors=True)
         progress("Starting Redis, llama.cpp, the worker and the proxy (the first time also builds the models)")
         with _brb(settings, folder, upstream.url) as url, Conversations(url, upstream) as people:
             progress("Talking, and waiting until it is learnt")
