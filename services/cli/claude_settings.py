@@ -43,8 +43,8 @@ def environment(text: str) -> dict[str, str]:
 def wanted(url: str, key: str, now: Mapping[str, str]) -> dict[str, str]:
     """The variables that lead Claude Code through BRB. Headers that are sent already stay.
 
-    ENABLE_TOOL_SEARCH: without it Claude Code loads the definition of every MCP tool up front behind an address that is not Anthropic's; BRB passes
-    on what it takes.
+    ENABLE_TOOL_SEARCH: without it Claude Code loads the definition of every MCP tool up front behind an address that is not Anthropic's, as its
+    documents say; BRB passes on what it takes.
     """
     values = {"ANTHROPIC_BASE_URL": url}
     if key:

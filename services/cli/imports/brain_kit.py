@@ -23,16 +23,11 @@ class _Page(msgspec.Struct, rename="camel"):
 
 
 def read(document: Document, wanted: Wanted) -> Iterator[Item]:
-    for number, record in enumerate(records.of(document, ("pages",)), 1):
-        if isinstance(record, Skipped):
-            yield record
+    for found in records.shaped(document, ("pages",), _Page, "page", "brain-kit"):
+        if isinstance(found, Skipped):
+            yield found
             continue
-        place = f"{document.name}: page {number}"
-        try:
-            page = msgspec.convert(record, _Page)
-        except msgspec.ValidationError as error:
-            yield Skipped(place, f"not as brain-kit writes it: {error}")
-            continue
+        place, page = found
         named = str(page.id or page.title)
         if not named.strip() or not (page.title.strip() or page.content.strip()):
             yield Skipped(place, "it has neither an id nor a title, or says nothing")

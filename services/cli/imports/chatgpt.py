@@ -51,16 +51,11 @@ class _Conversation(msgspec.Struct):
 
 
 def read(document: Document, wanted: Wanted) -> Iterator[Item]:
-    for number, record in enumerate(records.of(document, ("conversations",)), 1):
-        if isinstance(record, Skipped):
-            yield record
+    for found in records.shaped(document, ("conversations",), _Conversation, "conversation", "ChatGPT"):
+        if isinstance(found, Skipped):
+            yield found
             continue
-        place = f"{document.name}: conversation {number}"
-        try:
-            one = msgspec.convert(record, _Conversation)
-        except msgspec.ValidationError as error:
-            yield Skipped(place, f"not as ChatGPT writes it: {error}")
-            continue
+        place, one = found
         yield Conversation()
         yield from _turns(one, place, document.modified_at, wanted.project or "")
 

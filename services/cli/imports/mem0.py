@@ -29,16 +29,11 @@ class _Memory(msgspec.Struct):
 
 
 def read(document: Document, wanted: Wanted) -> Iterator[Item]:
-    for number, record in enumerate(records.of(document, ("results", "memories")), 1):
-        if isinstance(record, Skipped):
-            yield record
+    for found in records.shaped(document, ("results", "memories"), _Memory, "memory", "mem0"):
+        if isinstance(found, Skipped):
+            yield found
             continue
-        place = f"{document.name}: memory {number}"
-        try:
-            one = msgspec.convert(record, _Memory)
-        except msgspec.ValidationError as error:
-            yield Skipped(place, f"not as mem0 writes it: {error}")
-            continue
+        place, one = found
         text = (one.memory or one.content or one.text or "").strip()
         if not text:
             yield Skipped(place, "it says nothing")

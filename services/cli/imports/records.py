@@ -2,14 +2,16 @@
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import ijson
+import msgspec
 
 from services.cli.imports.items import Document, Skipped
 
 _BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 1_000_000
+T = TypeVar("T")
 
 
 class _Counted:
@@ -41,6 +43,19 @@ def of(document: Document, keys: Sequence[str] = ()) -> Iterator[Any]:
         prefix = _prefix(opened, keys)
     with document.open() as opened:
         yield from under(document, opened, prefix)
+
+
+def shaped(document: Document, keys: Sequence[str], shape: type[T], what: str, tool: str) -> Iterator[tuple[str, T] | Skipped]:
+    """The same items as this tool writes them, each with its place; one that is otherwise is skipped. what: it is called in a place."""
+    for number, record in enumerate(of(document, keys), 1):
+        place = f"{document.name}: {what} {number}"
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield place, msgspec.convert(record, shape)
+        except msgspec.ValidationError as error:
+            yield Skipped(place, f"not as {tool} writes it: {error}")
 
 
 def under(document: Document, opened: BinaryIO, prefix: str) -> Iterator[Any]:
