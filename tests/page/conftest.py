@@ -20,8 +20,9 @@ from tests.support import chromium
 _PATIENCE_MS = 10_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Gone before the next tests of another kind: its driver keeps an event loop running in this thread, beside which they could run none."""
     with chromium.running() as running:
         yield running
 
