@@ -24,6 +24,8 @@ class Task(StrEnum):
     SETTLE = "brb.settle"
     TOUCH = "brb.touch"
     RECONCILE = "brb.reconcile"
+    CANARY = "brb.canary"
+    RETENTION = "brb.retention"
 
 
 QUEUE_OF: dict[Task, Queue] = {
@@ -34,6 +36,8 @@ QUEUE_OF: dict[Task, Queue] = {
     Task.SETTLE: Queue.INDEX,
     Task.TOUCH: Queue.INDEX,
     Task.RECONCILE: Queue.UPKEEP,
+    Task.CANARY: Queue.UPKEEP,
+    Task.RETENTION: Queue.UPKEEP,
 }
 
 PATIENT = frozenset({Task.LEARN_MORE, Task.LEARN_IMPORTED})

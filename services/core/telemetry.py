@@ -1,8 +1,10 @@
 """Every metric with its buckets, and the structlog set-up. Labels come from closed sets: no user, session, memory id or text."""
 
+import itertools
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
@@ -18,6 +20,43 @@ _MODEL_SECONDS = (*_FAST_SECONDS, 4, 15, 60, 120)
 # Cosines and scores, finer around the gate (0.30) and the dedup threshold (0.82).
 _COSINES = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.82, 0.85, 0.9, 0.95, 1.0)
 _MARGINS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+# Ratios of small sets: ten memories have no finer ones.
+_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+# From the week in which something was said to the year after it.
+_AGES_DAYS = (1, 3, 7, 14, 30, 90, 180, 365)
+
+
+class Used(StrEnum):
+    """Whether an answer used a memory that its turn was told. unknown: the memory says nothing that the question had not said already."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Reask(StrEnum):
+    """repeat: much the same question again. correction: the person says that the answer was wrong."""
+
+    REPEAT = "repeat"
+    CORRECTION = "correction"
+
+
+class Zombie(StrEnum):
+    """Why a current memory of some age counts as dead weight: no turn was ever told of it, or none for long."""
+
+    NEVER = "never"
+    NO_LONGER = "no_longer"
+
+
+class Turned(StrEnum):
+    """What became of an answered human turn: a job, a job on this machine until Redis is back, or nothing, as it had no words to learn from."""
+
+    QUEUED = "queued"
+    SPOOLED = "spooled"
+    NOTHING = "nothing"
+
+
+CANARY_KS = (1, 3, 5, 10)
 
 RELAY_OVERHEAD = Histogram("brb_relay_overhead_seconds", "Time before the upstream call that is BRB's own", buckets=_FAST_SECONDS)
 UPSTREAM_TTFB = Histogram(
@@ -44,9 +83,50 @@ DEAD_LETTERS = Gauge("brb_dead_letters", "Jobs that failed for good", multiproce
 SPOOLED = Gauge("brb_spooled_jobs", "Jobs waiting in the local spool for Redis", multiprocess_mode="mostrecent")
 LLAMA = Histogram("brb_llama_seconds", "Calls of llama.cpp", ["op"], buckets=_MODEL_SECONDS)
 MEMORIES = Gauge("brb_memories", "Stored memories", ["scope", "status"], multiprocess_mode="mostrecent")
+TURNS = Counter("brb_turns_total", "Answered human turns by what became of them", ["outcome"])
+MEMORY_USED = Counter("brb_memory_used_total", "Memories that a turn was told of, by whether its answer used them", ["used"])
+INJECTED_REDUNDANCY = Histogram("brb_injected_redundancy", "Mean cosine between the memories of an inserted block", buckets=_SHARES)
+INJECTED_AGE = Histogram("brb_injected_age_days", "Days since a memory of an inserted block was last said", buckets=_AGES_DAYS)
+SUPERSEDED_SHOWN = Counter("brb_superseded_shown_total", "Memories in an inserted block that were not current any more")
+REASKS = Counter("brb_reasks_total", "Human turns that ask the same again, or correct the answer", ["kind"])
+ZOMBIES = Gauge("brb_zombie_ratio", "Share of the current memories of some age that are dead weight", ["kind"], multiprocess_mode="mostrecent")
+TOP10 = Gauge("brb_injection_top10_ratio", "Share of the ten most told memories in all that was told lately", multiprocess_mode="mostrecent")
+SHADOW = Histogram("brb_shadow_overlap", "Share of the exact nearest memories that the search found, in a sample of recalls", buckets=_SHARES)
+CANARY_RUNS = Counter("brb_canary_runs_total", "Rounds of probes through the whole of writing and recall", ["outcome"])
+CANARY_AT = Gauge("brb_canary_last_run_timestamp_seconds", "When the last whole round ended", multiprocess_mode="mostrecent")
+CANARY_RECALL = Gauge("brb_canary_recall_at_k", "Share of the known-item probes found among the first k", ["k"], multiprocess_mode="mostrecent")
+CANARY_MRR = Gauge("brb_canary_mrr", "Mean reciprocal rank of the known-item probes", multiprocess_mode="mostrecent")
+CANARY_SILENT = Gauge("brb_canary_silent_ratio", "Share of the negative probes that were told nothing", multiprocess_mode="mostrecent")
+CANARY_CROSSINGS = Gauge("brb_canary_crossings", "Memories of another scope that probes were told: must be 0", multiprocess_mode="mostrecent")
+CANARY_WRITE_TO_READ = Gauge("brb_canary_write_to_read_seconds", "From recording a probe's job to its recall", multiprocess_mode="mostrecent")
+WAITING = Gauge("brb_review_waiting", "Memories that wait for somebody's decision", ["why"], multiprocess_mode="mostrecent")
+WAITING_OLDEST = Gauge("brb_review_oldest_seconds", "Age of the oldest memory that waits for a decision", multiprocess_mode="mostrecent")
+AUDITED = Counter("brb_audit_events_total", "Events of the audit log", ["act"])
+ERASED = Counter("brb_erased_total", "Pieces erased on request, by place", ["place"])
+REDIS_MEMORY = Gauge("brb_redis_memory_bytes", "Memory in use by Redis", multiprocess_mode="mostrecent")
+REDIS_LIMIT = Gauge("brb_redis_memory_limit_bytes", "maxmemory of Redis, 0 for none", multiprocess_mode="mostrecent")
+DISK_FREE = Gauge("brb_disk_free_bytes", "Free on the file system of the data folder", multiprocess_mode="mostrecent")
+DISK_SIZE = Gauge("brb_disk_size_bytes", "Size of the file system of the data folder", multiprocess_mode="mostrecent")
+DEPENDENCY_UP = Gauge("brb_dependency_up", "1 if the dependency answers", ["dependency"], multiprocess_mode="mostrecent")
+BUILD = Gauge("brb_build_info", "Always 1", ["version", "embed_model"], multiprocess_mode="mostrecent")
 DENIED = Counter("brb_denied_total", "Calls that were turned away before anything was done, by cause", ["reason"])
 CACHE_READ_TOKENS = Counter("brb_upstream_cache_read_tokens_total", "Prompt tokens that the upstream read from its cache")
 CACHE_WRITE_TOKENS = Counter("brb_upstream_cache_write_tokens_total", "Prompt tokens that the upstream wrote to its cache")
+
+
+_CLOSED: Sequence[tuple[Counter | Gauge, Sequence[Sequence[str]]]] = (
+    (TURNS, [list(Turned)]),
+    (MEMORY_USED, [list(Used)]),
+    (REASKS, [list(Reask)]),
+    (CANARY_RUNS, [["ok", "failed"]]),
+)
+
+
+def start() -> None:
+    """Every series of a closed set is there from the start, so that the first event is seen as a rise. Called once by each process that counts."""
+    for metric, values in _CLOSED:
+        for labels in itertools.product(*values):
+            metric.labels(*labels)
 
 
 def count_redacted(counts: Mapping[str, int]) -> None:

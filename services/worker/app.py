@@ -17,21 +17,11 @@ if TYPE_CHECKING:
 
     from services.worker.extraction import engines
 
-_RECONCILE_EVERY_SECONDS = 2.0
-
 
 def create_worker(settings: config.Settings) -> Celery:
     """Nothing is loaded or connected yet: spaCy loads after the fork, in each process of the pool."""
     app = celery_queue.create_celery(settings, "brb-worker")
-    app.conf.beat_schedule = {
-        "reconcile": {
-            "task": str(messages.Task.RECONCILE),
-            "schedule": _RECONCILE_EVERY_SECONDS,
-            "options": {"queue": str(messages.Queue.UPKEEP), "expires": _RECONCILE_EVERY_SECONDS},
-        }
-    }
-    app.conf.beat_scheduler = "celery.beat:Scheduler"  # one entry, idempotent: nothing to remember between runs
-    app.conf.beat_max_loop_interval = _RECONCILE_EVERY_SECONDS
+    celery_queue.schedule(app)
     publish = celery_queue.Publisher(app)
     keep_alive = heartbeat.keeper("worker", redis_client.connect(settings.redis_address, timeout_seconds=2))
 

@@ -6,6 +6,7 @@ from kombu.entity import Queue
 
 from services.core import config, messages
 
+_RECONCILE_EVERY_SECONDS = 2.0
 _LAST = 9  # kombu takes 0 first from Redis, whatever waits of the others
 _log = structlog.get_logger()
 
@@ -63,6 +64,17 @@ def create_celery(settings: config.Settings, name: str) -> Celery:
     )
     app.set_default()
     return app
+
+
+def schedule(app: Celery) -> None:
+    """What a beat of this app sends, and when. All of it may be sent twice, by two beats or after a restart: nothing is remembered between runs."""
+    app.conf.beat_schedule = {"reconcile": _every(_RECONCILE_EVERY_SECONDS, messages.Task.RECONCILE)}
+    app.conf.beat_scheduler = "celery.beat:Scheduler"
+    app.conf.beat_max_loop_interval = _RECONCILE_EVERY_SECONDS
+
+
+def _every(seconds: float, task: messages.Task) -> dict[str, object]:
+    return {"task": str(task), "schedule": seconds, "options": {"queue": str(messages.QUEUE_OF[task]), "expires": seconds}}
 
 
 class Publisher:
