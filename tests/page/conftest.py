@@ -20,9 +20,12 @@ from tests.support import chromium
 _PATIENCE_MS = 10_000
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Gone before the next tests of another kind: its driver keeps an event loop running in this thread, beside which they could run none."""
+    """Gone before tests of another kind: its driver keeps an event loop running in this thread, beside which they could run none.
+
+    Not of the package: where there is no `__init__.py`, that is the whole session.
+    """
     with chromium.running() as running:
         yield running
 
