@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from services.core import messages, models
+from services.core import messages, models, ports
 from services.indexer.writing import Writer
 
 OwnerLock = Callable[[models.Principal], AbstractContextManager[object]]
@@ -23,6 +23,8 @@ def settle(payload: messages.Settle, *, writer: Writer) -> Sequence[messages.Job
     return ()
 
 
-def touch(payload: messages.Touch, *, writer: Writer) -> Sequence[messages.Job]:
+def touch(payload: messages.Touch, *, writer: Writer, figures: ports.Figures) -> Sequence[messages.Job]:
+    """The tally counts a turn again if the process is killed in between: it is of thousands."""
     writer.touch(payload)
+    figures.told(writer.there(payload), payload.at)
     return ()
