@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 if TYPE_CHECKING:
     from services.core import config
@@ -18,6 +19,7 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 3000
 
 _LARGEST_PORT = 65_535
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is called by loopback
 _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.-]+(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-])?")
 
 
@@ -38,6 +40,26 @@ def found() -> Address:
     return of(config.load())
 
 
+def own() -> SplitResult:
+    """The address of the proxy of these settings, whatever `BRB_URL` says. `SetupError` for a mistake in them."""
+    plain = _plain({"BRB_HOST", "BRB_PORT"})
+    host, port = plain.get("BRB_HOST") or DEFAULT_HOST, plain.get("BRB_PORT") or str(DEFAULT_PORT)
+    if not _is_port(port):
+        from services.core import config
+
+        return urlsplit(config.load().base_url)
+    return urlsplit(base_url(host, int(port)))
+
+
+def run_dir() -> Path:
+    """`config.Settings.run_dir`, without the time that the settings take where `BRB_RUNTIME_DIR` is set."""
+    if plain := _plain({"BRB_RUNTIME_DIR"}).get("BRB_RUNTIME_DIR"):
+        return Path(plain).expanduser().resolve()
+    from services.core import config
+
+    return config.load().run_dir
+
+
 def of(settings: "config.Settings") -> Address:
     return Address((settings.url or settings.base_url).rstrip("/"), settings.key.get_secret_value() if settings.key else "")
 
@@ -47,8 +69,10 @@ def plainly(environment: Mapping[str, str], file: Path) -> Address | None:
     names = {"BRB_URL", "BRB_KEY", "BRB_HOST", "BRB_PORT"}
     values = _of_names(_filed(file), names) | _of_names(environment, names)
     url, key, host, port = (values.get(name, "") for name in ("BRB_URL", "BRB_KEY", "BRB_HOST", "BRB_PORT"))
+    if not key and _of_names(environment, {"BRB_KEY_FILE"}):
+        return None
     host, port = host or DEFAULT_HOST, port or str(DEFAULT_PORT)
-    if host not in LOOPBACK or not (port.isascii() and port.isdecimal() and 1 <= int(port) <= _LARGEST_PORT):
+    if host not in LOOPBACK or not _is_port(port):
         return None
     if url:
         return Address(url.rstrip("/"), key) if _PLAIN_URL.fullmatch(url.rstrip("/")) else None
@@ -56,7 +80,17 @@ def plainly(environment: Mapping[str, str], file: Path) -> Address | None:
 
 
 def base_url(host: str, port: int) -> str:
+    """How one on this machine calls it."""
+    host = _ANY.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _is_port(port: str) -> bool:
+    return port.isascii() and port.isdecimal() and 1 <= int(port) <= _LARGEST_PORT
+
+
+def _plain(names: set[str]) -> dict[str, str]:
+    return _of_names(_filed(Path(".env")), names) | _of_names(os.environ, names)
 
 
 def _of_names(values: Mapping[str, str | None], names: set[str]) -> dict[str, str]:

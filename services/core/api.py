@@ -214,8 +214,8 @@ class Health(msgspec.Struct, frozen=True):
     version: str
     dependencies: Mapping[str, health.Report]
     memories: int | None
-    pending: Mapping[messages.Queue, int]
-    oldest_seconds: Mapping[messages.Queue, float]
+    pending: Mapping[messages.Lane, int]
+    oldest_seconds: Mapping[messages.Lane, float]
     dead: int | None
     spooled: int
     notices: tuple[str, ...] = ()
@@ -224,8 +224,8 @@ class Health(msgspec.Struct, frozen=True):
 class Jobs(msgspec.Struct, frozen=True):
     """Jobs that are recorded and not done. `spooled` wait on this machine for Redis."""
 
-    pending: Mapping[messages.Queue, int]
-    oldest_seconds: Mapping[messages.Queue, float]
+    pending: Mapping[messages.Lane, int]
+    oldest_seconds: Mapping[messages.Lane, float]
     dead: int
     spooled: int
 

@@ -1,38 +1,56 @@
 """Every setting, typed, with units in names. The only reader of the environment (and of `.env` in the working directory)."""
 
+import fcntl
 import hashlib
 import os
 import tempfile
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import quote, urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from services.core import address, errors
+from services.core import address, errors, signs
 
 if TYPE_CHECKING:
     from services.core.redaction import Policy
 
 LOOPBACK = address.LOOPBACK
 _LONGEST_SOCKET_PATH_BYTES = 100  # sun_path holds 108 on Linux, 104 on macOS
+_LOCK_SECONDS = 5.0
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+Part = Literal["proxy", "worker", "indexer", "beat", "embedded"]
+"""A process of BRB that can run by itself. embedded: proxy and indexer in one, over one Edge store."""
 
 
 class Settings(BaseSettings):
-    """Unset URLs mean the embedded part. The names without a comment are those of the first BRB."""
+    """Unset URLs mean the embedded part. The names without a comment are those of the first BRB.
+
+    Each secret can come from a file that `BRB_<NAME>_FILE` names, as containers are given them.
+    """
 
     model_config = SettingsConfigDict(env_prefix="BRB_", env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
 
     host: str = address.DEFAULT_HOST
     port: int = Field(default=address.DEFAULT_PORT, ge=1, le=65535)
+    published_on_loopback: bool = False  # this is a container, and its port is published on the host's loopback alone; see ADR 15
     data_dir: Path = Path("./data")
+    runtime_dir: Path | None = None  # sockets, signs of life and counters of the processes of one machine or container; best in memory (tmpfs)
+    traces_url: str | None = None  # of an OTLP receiver (HTTP); unset: no traces
+    metrics_host: str = address.DEFAULT_HOST
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)  # where each process serves its metrics; unset: only the proxy does, at /metrics
     log_level: Literal["debug", "info", "warning", "warn", "error"] = "info"
 
     anthropic_url: str = "https://api.anthropic.com"
     openai_url: str = "https://api.openai.com"
 
     redis_url: SecretStr | None = None
+    redis_password: SecretStr | None = None  # where the URL holds none
     qdrant_url: str | None = None
     qdrant_api_key: SecretStr | None = None
     embed_url: str | None = None
@@ -67,11 +85,33 @@ class Settings(BaseSettings):
 
     max_body_bytes: int = 33_554_432  # what Anthropic itself takes for a message; larger ones are relayed unread
     ledger_days: int = 30  # longer than people resume a conversation
+    uses_days: int = Field(default=90, ge=1)  # what was asked for and looked at, as its person sees it
+    audit_days: int = Field(default=365, ge=1)  # who changed what
+    looks_days: int = Field(default=30, ge=1)  # who only looked at what: most of the audit log, and soon of no interest
+    keep_superseded_days: int = Field(default=0, ge=0)  # history is erased so long after it was superseded; 0: kept for good
+    keep_dead_days: int = Field(default=0, ge=0)  # jobs that failed for good, sealed words in them; 0: kept until somebody tries them again
+    recency_half_life_days: float = Field(default=140.0, gt=0)  # of the part of a score that is about when a memory was last told
+    strength_half_life_days: float = Field(default=77.016, gt=0)  # of the part that is about how often and how lately it was said
+    shadow_share: float = Field(default=0.01, ge=0, le=1)  # of recalls, searched once more without an index to see what it misses
+    canary: bool = True  # hourly probes of writing and recall, with facts of nobody
     lease_seconds: float = 6.0  # a job of a killed worker is done again this long after, and a round of the reconciler
     worker_processes: int = Field(default=1, ge=1)
+    worker_recycle_jobs: int = Field(default=20_000, ge=1)  # after which a process of the worker is replaced: a net, as many were seen without growth
+    indexer_threads: int = Field(default=4, ge=1)  # of an indexer that runs by itself: they wait for Qdrant and llama.cpp most of the time
     bench_data: Path | None = None  # labelled data for `brb bench`, where it needs some
 
-    @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url", "url")
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, _SecretFiles(settings_cls, dotenv_settings, env_settings)
+
+    @field_validator("anthropic_url", "openai_url", "embed_url", "extract_url", "qdrant_url", "url", "traces_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None:
@@ -105,7 +145,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _loopback_without_auth(self) -> Self:
-        if self.auth == "off" and self.host not in LOOPBACK:
+        if self.auth == "off" and self.host not in LOOPBACK and not self.published_on_loopback:
             raise ValueError(f"BRB_AUTH=off listens on loopback only: set BRB_HOST=127.0.0.1 (it is {self.host})")
         return self
 
@@ -133,7 +173,9 @@ class Settings(BaseSettings):
 
     @property
     def run_dir(self) -> Path:
-        """Sockets and process records; in the data folder unless its path is too long for a unix socket."""
+        """`runtime_dir`; unset: in the data folder unless its path is too long for a unix socket."""
+        if self.runtime_dir is not None:
+            return self.runtime_dir.expanduser().resolve()
         inside = self.data / "run"
         if len(str(inside / "redis.sock").encode()) <= _LONGEST_SOCKET_PATH_BYTES:
             return inside
@@ -202,7 +244,11 @@ class Settings(BaseSettings):
     @property
     def redis_address(self) -> str:
         """What redis-py connects to."""
-        return self.redis_url.get_secret_value() if self.redis_url else f"unix://{self.redis_socket}"
+        url = self.redis_url.get_secret_value() if self.redis_url else f"unix://{self.redis_socket}"
+        scheme, _, rest = url.partition("://")
+        if self.redis_password is None or "@" in rest.partition("/")[0]:
+            return url
+        return f"{scheme}://:{quote(self.redis_password.get_secret_value(), safe='')}@{rest}"
 
     @property
     def own_names(self) -> frozenset[str]:
@@ -212,6 +258,32 @@ class Settings(BaseSettings):
     @property
     def base_url(self) -> str:
         return address.base_url(self.host, self.port)
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    """`BRB_<NAME>_FILE` for what is a secret, in the environment or in `.env`. A secret that is set itself comes before its file."""
+
+    def __init__(self, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource) -> None:
+        super().__init__(settings_cls)
+        self._variables: dict[str, str | None] = {}
+        for source in sources:
+            assert isinstance(source, EnvSettingsSource | DotEnvSettingsSource)  # noqa: S101 - of pydantic-settings itself
+            self._variables |= source.env_vars
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        name = f"brb_{field_name}_file"
+        path = self._variables.get(name) if "SecretStr" in str(field.annotation) else None
+        if not path:
+            return None, field_name, False
+        try:
+            return Path(path).read_text(encoding="utf-8").strip(), field_name, False
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise errors.SetupError(f"{name.upper()}: {path} can't be read: {reason}") from None
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in found.items() if value}
 
 
 def load(**overrides: object) -> Settings:
@@ -230,17 +302,69 @@ def environment_without_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.upper().startswith("BRB_")}
 
 
+_PROCESS = {
+    "PYTHONUNBUFFERED": "1",
+    # one math thread for each process: the pools of several libraries fight over the cores otherwise
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # nothing may look for a model on a hub
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    # Celery then ends within `worker_soft_shutdown_timeout`; what it could not finish is published again
+    "REMAP_SIGTERM": "SIGQUIT",
+}
+
+
 def child_environment(settings: Settings) -> dict[str, str]:
     """The environment for a process of the same BRB, wherever it is started."""
-    return {
-        **os.environ,
-        "BRB_DATA_DIR": str(settings.data),
-        "PYTHONUNBUFFERED": "1",
-        # one math thread for each process: the pools of several libraries fight over the cores otherwise
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        # nothing may look for a model on a hub
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-    }
+    return {**os.environ, "BRB_DATA_DIR": str(settings.data), **_PROCESS}
+
+
+def _locked(file: int) -> None:
+    """Take the lock, which the children of one that was killed may hold for a moment; `BlockingIOError`."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def begin(settings: Settings, part: Part) -> bool:
+    """Make this process one of BRB's: to be called before anything else is imported, as much reads the environment at its import. Whether it
+    counts alone.
+
+    The counters of it and its children are in a folder that is emptied now: one that was given, else one of its own. Siblings under `brb up` share
+    one, which `brb up` has emptied. `SetupError` if another process of the same part counts there.
+    """
+    os.environ |= {name: os.environ.get(name, value) for name, value in _PROCESS.items()}
+    given = os.environ.get(_METRICS_FOLDER)
+    if given == str(settings.metrics_dir):
+        return False
+    folder = Path(given) if given else settings.run_dir / f"metrics-{part}"
+    os.environ[_METRICS_FOLDER] = str(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)  # held as long as the process and its children live
+        _locked(lock)
+        for left in (*folder.glob("*.db"), signs.path(settings.run_dir, part)):
+            left.unlink(missing_ok=True)
+    except BlockingIOError:
+        raise errors.SetupError(f"another {part} runs here (it counts in {folder}): give each a BRB_RUNTIME_DIR of its own") from None
+    except OSError as error:
+        raise errors.SetupError(f"can't write to {folder}: {error.strerror}. Set BRB_RUNTIME_DIR to a folder that you can write to") from None
+    return True
+
+
+def check_servers(settings: Settings, part: Part) -> None:
+    """`SetupError` unless what this part shares with others is on servers."""
+    needed: Mapping[str, object] = {"BRB_REDIS_URL": settings.redis_url, "BRB_QDRANT_URL": settings.qdrant_url, "BRB_EMBED_URL": settings.embed_url}
+    missing = [name for name, value in needed.items() if not value]
+    if missing:
+        raise errors.SetupError(
+            f"{part} by itself needs servers that it shares with the other parts: set {', '.join(missing)}"
+            + (" (an Edge store in a folder has one owner: `brb run embedded` is proxy and indexer in one)" if "BRB_QDRANT_URL" in missing else "")
+        )

@@ -6,11 +6,13 @@ from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 
-from services.core import errors, leases, messages, ports, telemetry
+from services.core import errors, leases, messages, ports, telemetry, tracing
 
 MAX_ATTEMPTS = 5
+LONGEST_SECONDS = 3600.0  # that a job is put off: one that is due later was put off before the clock was set back, and is due
 MOST_DOUBLINGS = 6  # of the lease, between publications of a job that nobody takes: behind a long queue they would pile up
 _AWAY_SECONDS = 5.0  # how long to leave a dependency alone that does not answer
+_MENDED_SECONDS = 15.0  # how long to leave one alone that is set up wrongly
 _log = structlog.get_logger()
 
 Handler = Callable[[messages.Payload], Sequence[messages.Job]]
@@ -36,7 +38,8 @@ def run(job_id: str, handle: Handler, *, book: ports.JobBook, publish: Publish, 
     if claim is None:
         return "gone"
     started = time.monotonic()
-    outcome = _attempt(claim, handle, book, publish, lease_seconds, within)
+    with tracing.span(claim.job.task, claim.job.payload.turn) as told:
+        outcome = told["outcome"] = _attempt(claim, handle, book, publish, lease_seconds, within)
     telemetry.TASKS.labels(claim.job.task, outcome).observe(time.monotonic() - started)
     return outcome
 
@@ -55,6 +58,10 @@ def _attempt(claim: ports.Claim, handle: Handler, book: ports.JobBook, publish: 
     except errors.Unavailable as error:
         book.postpone(claim, _AWAY_SECONDS, counted=False)
         log.warning("job_waits", dependency=error.dependency)
+        return "waiting"
+    except (errors.SetupError, errors.WrongModel) as error:  # the job is not to blame: it goes on when somebody has mended what is
+        book.postpone(claim, _MENDED_SECONDS, counted=False)
+        log.error("job_waits", cure=str(error))
         return "waiting"
     except Exception as error:
         return _failed(claim, error, book)

@@ -21,6 +21,7 @@ class Task(StrEnum):
     LEARN_MORE = "brb.learn_more"
     LEARN_IMPORTED = "brb.learn_imported"
     STORE_FACTS = "brb.store_facts"
+    STORE_IMPORTED = "brb.store_imported"
     SETTLE = "brb.settle"
     TOUCH = "brb.touch"
     RECONCILE = "brb.reconcile"
@@ -33,6 +34,7 @@ QUEUE_OF: dict[Task, Queue] = {
     Task.LEARN_MORE: Queue.LEARN,
     Task.LEARN_IMPORTED: Queue.LEARN,
     Task.STORE_FACTS: Queue.INDEX,
+    Task.STORE_IMPORTED: Queue.INDEX,
     Task.SETTLE: Queue.INDEX,
     Task.TOUCH: Queue.INDEX,
     Task.RECONCILE: Queue.UPKEEP,
@@ -40,8 +42,21 @@ QUEUE_OF: dict[Task, Queue] = {
     Task.RETENTION: Queue.UPKEEP,
 }
 
-PATIENT = frozenset({Task.LEARN_MORE, Task.LEARN_IMPORTED})
+PATIENT = frozenset({Task.LEARN_MORE, Task.LEARN_IMPORTED, Task.STORE_IMPORTED})
 """Tasks that come after all others of their queue: they take long, or there are many of them, and nobody waits for them."""
+
+
+class Lane(StrEnum):
+    """Where a job is counted while it waits: with its queue, but all that are patient by themselves. A long import is then not taken for a queue that
+    nobody works on."""
+
+    LEARN = "learn"
+    INDEX = "index"
+    UPKEEP = "upkeep"
+    PATIENT = "patient"
+
+
+LANE_OF: dict[Task, Lane] = {task: Lane.PATIENT if task in PATIENT else Lane(queue) for task, queue in QUEUE_OF.items()}
 
 
 class LearnTurn(msgspec.Struct, frozen=True):
@@ -123,6 +138,7 @@ PAYLOAD_OF: dict[Task, type[Payload]] = {
     Task.LEARN_MORE: LearnMore,
     Task.LEARN_IMPORTED: LearnTurn,
     Task.STORE_FACTS: StoreFacts,
+    Task.STORE_IMPORTED: StoreFacts,
     Task.SETTLE: Settle,
     Task.TOUCH: Touch,
 }

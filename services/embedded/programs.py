@@ -64,7 +64,8 @@ def programs(settings: config.Settings, models: dict[str, Path]) -> list[Program
     if (file := model_files.extraction(settings)) is not None:
         found.append(Program("extraction", _extraction_argv(settings, file), _extraction_ready(settings), 300, 5))
     found.append(Program("proxy", (*python, "services.embedded.host"), _proxy_ready(settings), 60, 30))
-    found.append(Program("worker", (*python, "services.worker"), _worker_ready(settings), 60, 20))
+    found.append(Program("worker", (*python, "services.worker"), _alive(settings, "worker"), 60, 20))
+    found.append(Program("beat", (*python, "services.indexer.beat"), _alive(settings, "beat"), 60, 5))  # a worker would not miss a beat of its own
     return found
 
 
@@ -109,14 +110,14 @@ def _redis_ready(settings: config.Settings) -> Callable[[], bool]:
     return ready
 
 
-def _worker_ready(settings: config.Settings) -> Callable[[], bool]:
+def _alive(settings: config.Settings, service: str) -> Callable[[], bool]:
     from services.core.adapters import heartbeat, redis_client
 
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
     since = time.time()
 
     def ready() -> bool:
-        heartbeat.check("worker", client, since)
+        heartbeat.check(service, client, since)
         return True
 
     return ready
@@ -133,7 +134,7 @@ def _listens(path: Path) -> bool:
 
 
 def _llama_ready(settings: config.Settings) -> Callable[[], bool]:
-    from services.embedded import vectors
+    from services.core.adapters import vectors
 
     def ready() -> bool:
         if not _listens(settings.llama_socket):

@@ -18,7 +18,8 @@ def taken(parts: Parts, principal: models.Principal, given: import_api.Turns) ->
     turns = {memory_ids.of_import(principal, given.source, one.id): one for one in given.turns}
     known = parts.book.known([_job_id(turn) for turn in turns])
     new = {turn: one for turn, one in turns.items() if _job_id(turn) not in known}
-    waiting = parts.book.pending()[messages.Queue.LEARN]
+    pending = parts.book.pending()
+    waiting = pending[messages.Lane.LEARN] + pending[messages.Lane.PATIENT]
     if new and waiting >= import_api.MOST_WAITING:
         return import_api.Taken(waiting=waiting, busy=True)
     redact = redacting.Redacting.of(parts.settings).within(principal.team)

@@ -1,6 +1,7 @@
 """What is left to do after something was forgotten: it is found nowhere any more, but its bytes are still in files.
 
 Each erasure is written down first, in a file of ids alone, so that the sweep is done even if the process is killed; it goes when all is clean.
+Proxies that share the folder share the file: one that starts sweeps what it finds there, even if another is about to: doing it twice does no harm.
 """
 
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from services.core import errors, ports
+from services.core import errors, file_lock, ports
 
 SETTLED_SECONDS = 5.0
 """A call in flight may show a memory that is being erased, and write that down, for as long as its recall and Redis may take; then it is over."""
@@ -66,6 +67,7 @@ class Sweeper:
         self._settled = settled_seconds
         self._changed = threading.Condition()
         self._noted = {one.id: one for one in _read(path)}
+        self._known = set(self._noted)  # those that this process answers for, and has answered for
         self._state: dict[str, _State] = dict.fromkeys(self._noted, _State.ERASED)  # those that were being erased when the process ended, too
         self._rests_until = 0.0
         self._woken = bool(self._noted)
@@ -89,6 +91,7 @@ class Sweeper:
         erased = Erased(uuid.uuid4().hex, team, tuple(ids), self._clock())
         with self._changed:
             self._noted[erased.id], self._state[erased.id] = erased, _State.DUE
+            self._known.add(erased.id)
             self._save()
         return erased.id
 
@@ -150,15 +153,17 @@ class Sweeper:
         return self._rests_until - self._tick()
 
     def _save(self) -> None:
-        if not self._noted:
-            self._path.unlink(missing_ok=True)
-            return
-        draft = self._path.with_suffix(".new")
-        with draft.open("wb") as file:
-            file.writelines(msgspec.json.encode(one) + b"\n" for one in self._noted.values())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
+        with file_lock.held(self._path.parent):
+            noted = [*(one for one in _read(self._path) if one.id not in self._known), *self._noted.values()]
+            if not noted:
+                self._path.unlink(missing_ok=True)
+                return
+            draft = self._path.with_suffix(".new")
+            with draft.open("wb") as file:
+                file.writelines(msgspec.json.encode(one) + b"\n" for one in noted)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self._path)
 
     def _run(self) -> None:
         seconds: float | None = None

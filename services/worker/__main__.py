@@ -1,20 +1,30 @@
-"""`python -m services.worker`: the worker's processes and the beat."""
+"""`python -m services.worker`: the worker's processes; with `--beat` the clock of upkeep as well. There may be several workers, but one beat."""
 
+import argparse
 import warnings
 
-from celery.exceptions import SecurityWarning
+from services.core import config, process
 
-from services.core import config, telemetry
-from services.worker.app import create_worker
+
+def serve(settings: config.Settings, alone: bool, *, beat: bool) -> None:
+    from celery.exceptions import SecurityWarning
+
+    from services.core.adapters import metrics_server
+    from services.worker.app import create_worker
+
+    warnings.simplefilter("ignore", SecurityWarning)  # Celery's word against root: it accepts JSON alone, and containers decide who runs it
+    app = create_worker(settings)
+    if alone:  # else the proxy shows what this process counts
+        metrics_server.start(settings)
+    options = ["worker", *(["--beat"] if beat else []), "--queues=learn", f"--concurrency={settings.worker_processes}", "--pool=prefork"]
+    app.worker_main([*options, "--without-gossip", "--without-mingle", "--hostname=worker@%h", "--loglevel=WARNING"])
 
 
 def main() -> None:
-    settings = config.load()
-    telemetry.configure_logging(settings.log_level)
-    warnings.simplefilter("ignore", SecurityWarning)  # Celery's word against root: it accepts JSON alone, and containers decide who runs it
-    app = create_worker(settings)
-    options = ["worker", "--beat", "--queues=learn", f"--concurrency={settings.worker_processes}", "--without-gossip", "--without-mingle"]
-    app.worker_main([*options, "--pool=prefork", "--hostname=worker@%h", "--loglevel=WARNING"])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--beat", action="store_true")
+    beat = parser.parse_args().beat
+    process.run("worker", lambda settings, alone: serve(settings, alone, beat=beat))
 
 
 if __name__ == "__main__":

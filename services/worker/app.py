@@ -1,4 +1,4 @@
-"""Composition root of the worker: a Celery app for the `learn` queue, with the schedule of upkeep (beat)."""
+"""Composition root of the worker: a Celery app for the `learn` queue, with the schedule of upkeep for a beat beside it."""
 
 import threading
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from celery import Celery, signals
 
-from services.core import config, jobs, messages, ports, seal, telemetry
+from services.core import config, jobs, messages, ports, seal, signs, telemetry
 from services.core.adapters import celery_queue, heartbeat, redis_client, redis_jobs
 from services.worker import tasks
 from services.worker.redaction import turns
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 def create_worker(settings: config.Settings) -> Celery:
     """Nothing is loaded or connected yet: spaCy loads after the fork, in each process of the pool."""
     app = celery_queue.create_celery(settings, "brb-worker")
-    celery_queue.schedule(app)
+    app.set_default()
     publish = celery_queue.Publisher(app)
-    keep_alive = heartbeat.keeper("worker", redis_client.connect(settings.redis_address, timeout_seconds=2))
+    client = redis_client.connect(settings.redis_address, timeout_seconds=2)
+    heart = heartbeat.Heart("worker", client, signs.path(settings.run_dir, "worker"))
+    celery_queue.schedule(app, heartbeat.scheduler(heartbeat.Heart("beat", client, signs.path(settings.run_dir, "beat"))))
 
     @cache
     def book() -> ports.JobBook:
@@ -88,7 +90,7 @@ def create_worker(settings: config.Settings) -> Celery:
 
     @signals.worker_ready.connect(weak=False)
     def ready(sender: object, **_: object) -> None:
-        keep_alive(sender)
+        heart.follow(sender)
 
     @signals.worker_process_init.connect(weak=False)
     def warm(**_: object) -> None:

@@ -26,10 +26,10 @@ def learn_turn(
     facts = extractor.extract(clean)
     if turn.by_hand:
         stated = memory_add.stated(clean.words, facts, turn.category)
-        return [messages.Job.of(messages.Task.STORE_FACTS, _store(clean, _allowed((stated,), policy)))]
+        return [_job(_store(clean, _allowed((stated,), policy)))]
     facts = _allowed(facts, policy)
     _count(facts)
-    jobs = [messages.Job.of(messages.Task.STORE_FACTS, _store(clean, facts))] if facts else []
+    jobs = [_job(_store(clean, facts))] if facts else []
     if more:
         jobs.append(messages.Job.of(messages.Task.LEARN_MORE, messages.LearnMore(clean.turn, clean, facts)))
     return jobs
@@ -45,7 +45,7 @@ def learn_more(
     facts = _allowed(extract(payload), policy)
     _count(facts)
     stored = _store(payload.said, facts, first=len(payload.known))
-    return [messages.Job.of(messages.Task.STORE_FACTS, stored, part=_SECOND)] if facts else []
+    return [_job(stored, part=_SECOND)] if facts else []
 
 
 def _allowed(facts: tuple[models.Fact, ...], policy: redaction.Policy) -> tuple[models.Fact, ...]:
@@ -57,6 +57,10 @@ def _allowed(facts: tuple[models.Fact, ...], policy: redaction.Policy) -> tuple[
 
 def _count(facts: Sequence[models.Fact]) -> None:
     telemetry.FACTS.labels("turn", "facts" if facts else "none").inc()
+
+
+def _job(payload: messages.StoreFacts, part: str = "") -> messages.Job:
+    return messages.Job.of(messages.Task.STORE_IMPORTED if payload.imported else messages.Task.STORE_FACTS, payload, part)
 
 
 def _store(turn: messages.LearnTurn, facts: tuple[models.Fact, ...], *, first: int = 0) -> messages.StoreFacts:

@@ -51,7 +51,7 @@ def test_a_job_comes_back_as_it_was_recorded(book: ports.JobBook) -> None:
 def test_the_same_turn_is_recorded_once(book: ports.JobBook) -> None:
     assert book.add([learn("t1"), learn("t1")]) == [learn("t1").id]
     assert book.add([learn("t1")]) == []
-    assert book.pending()[messages.Queue.LEARN] == 1
+    assert book.pending()[messages.Lane.LEARN] == 1
 
 
 def test_a_job_that_was_done_is_not_recorded_again(book: ports.JobBook) -> None:
@@ -82,7 +82,7 @@ def test_the_job_of_a_dead_worker_is_free_after_its_lease(book: ports.JobBook) -
     second = claimed(book, learn("t1"))
     assert second.attempt == 2
     assert not book.finish(first, [store("t1")])
-    assert book.pending()[messages.Queue.INDEX] == 0
+    assert book.pending()[messages.Lane.INDEX] == 0
     assert book.finish(second)
 
 
@@ -106,7 +106,7 @@ def test_a_lost_lease_cannot_be_extended(book: ports.JobBook) -> None:
 def test_finishing_hands_over_to_the_next_job(book: ports.JobBook) -> None:
     book.add([learn("t1")])
     assert book.finish(claimed(book, learn("t1")), [store("t1")])
-    assert book.pending() == {messages.Queue.LEARN: 0, messages.Queue.INDEX: 1, messages.Queue.UPKEEP: 0}
+    assert book.pending() == {messages.Lane.LEARN: 0, messages.Lane.INDEX: 1, messages.Lane.UPKEEP: 0, messages.Lane.PATIENT: 0}
     assert claimed(book, store("t1")).job == store("t1")
 
 
@@ -177,7 +177,7 @@ def test_a_dead_letter_is_seen_and_can_be_revived(book: ports.JobBook) -> None:
     book.bury(claimed(book, learn("t1")), "ValueError")
     assert [(dead.id, dead.task, dead.attempts, dead.error) for dead in book.dead()] == [(learn("t1").id, messages.Task.LEARN_TURN, 1, "ValueError")]
     assert book.claim(learn("t1").id) is None
-    assert book.pending()[messages.Queue.LEARN] == 0
+    assert book.pending()[messages.Lane.LEARN] == 0
     assert book.revive(learn("t1").id) is messages.Task.LEARN_TURN
     assert book.dead() == []
     assert claimed(book, learn("t1")).attempt == 1
@@ -190,12 +190,12 @@ def test_only_dead_letters_are_revived(book: ports.JobBook) -> None:
 
 
 def test_depth_and_age_are_those_of_jobs_not_done(book: ports.JobBook) -> None:
-    assert book.oldest_seconds()[messages.Queue.LEARN] == 0
+    assert book.oldest_seconds()[messages.Lane.LEARN] == 0
     book.add([learn("t1"), learn("t2"), store("t3")])
-    assert book.pending() == {messages.Queue.LEARN: 2, messages.Queue.INDEX: 1, messages.Queue.UPKEEP: 0}
-    wait_until(lambda: book.oldest_seconds()[messages.Queue.LEARN] > 0.05)
+    assert book.pending() == {messages.Lane.LEARN: 2, messages.Lane.INDEX: 1, messages.Lane.UPKEEP: 0, messages.Lane.PATIENT: 0}
+    wait_until(lambda: book.oldest_seconds()[messages.Lane.LEARN] > 0.05)
     claimed(book, learn("t1"))
-    assert book.pending()[messages.Queue.LEARN] == 2, "held is not done"
+    assert book.pending()[messages.Lane.LEARN] == 2, "held is not done"
 
 
 def test_redis_holds_no_word_in_clear(redis_address: str) -> None:
@@ -217,3 +217,29 @@ def _everything(client: redis.Redis) -> Iterator[bytes]:
     for key in client.scan_iter():
         yield key
         yield client.dump(key)
+
+
+@pytest.fixture
+def clock_set_back(book: ports.JobBook, request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Sets the clock of the book back by a day: all its times are a day ahead then."""
+
+    def set_back() -> None:
+        if isinstance(book, in_memory_jobs.InMemoryJobBook):
+            for record in book._records.values():
+                record.until, record.due = record.until + 86_400, record.due + 86_400
+        else:
+            with redis_client.connect(request.getfixturevalue("redis_address"), timeout_seconds=2) as client:
+                job_time.passes(client, -86_400)
+
+    return set_back
+
+
+def test_jobs_that_were_put_off_before_the_clock_was_set_back_are_due(book: ports.JobBook, clock_set_back: Callable[[], None]) -> None:
+    book.add([learn("t1"), learn("t2")])
+    book.postpone(claimed(book, learn("t1")), 60, counted=True)
+    assert book.claim(learn("t1").id) is None
+    clock_set_back()
+    assert {job for job, _ in book.overdue()} == {learn("t1").id, learn("t2").id}
+    assert book.overdue() == [], "once is enough"
+    assert book.claim(learn("t1").id) is not None
+    assert book.claim(learn("t1").id) is None, "it is held"

@@ -170,8 +170,8 @@ class Jobs(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_and_nothing_is_there_twice(self) -> None:
         open_ = {job_id: account for job_id, account in self.known.items() if account.state == "open"}
-        for queue in messages.Queue:
-            ages = [self.now - account.added for job_id, account in open_.items() if messages.QUEUE_OF[JOBS[job_id].task] is queue]
+        for queue in messages.Lane:
+            ages = [self.now - account.added for job_id, account in open_.items() if messages.LANE_OF[JOBS[job_id].task] is queue]
             assert self.book.pending()[queue] == len(ages)
             assert max(ages, default=0.0) == pytest.approx(self.book.oldest_seconds()[queue], abs=STEP / 2)
 

@@ -1,12 +1,16 @@
 """Celery on Redis: carries ids of jobs, never their content. Settings and their reasons: docs/adr/0002."""
 
+from datetime import datetime
+
 import structlog
-from celery import Celery
+from celery import Celery, beat, schedules
 from kombu.entity import Queue
 
 from services.core import config, messages
 
 _RECONCILE_EVERY_SECONDS = 2.0
+_CANARY_EVERY_SECONDS = 20.0  # each only asks whether it is time; so long after the start comes the first round
+_UPKEEP_EVERY_SECONDS = 60.0
 _LAST = 9  # kombu takes 0 first from Redis, whatever waits of the others
 _log = structlog.get_logger()
 
@@ -17,7 +21,7 @@ def broker_url(redis_address: str) -> str:
 
 
 def create_celery(settings: config.Settings, name: str) -> Celery:
-    """An app without tasks; nothing connects yet."""
+    """An app without tasks; nothing connects yet. One that is to consume is made the process's own by `set_default`."""
     app = Celery(name, set_as_current=False)
     app.conf.update(
         broker_url=broker_url(settings.redis_address),
@@ -52,9 +56,9 @@ def create_celery(settings: config.Settings, name: str) -> Celery:
         result_accept_content=["json"],
         event_serializer="json",
         worker_soft_shutdown_timeout=10,
-        worker_enable_soft_shutdown_on_idle=True,
+        worker_enable_soft_shutdown_on_idle=False,  # it is for tasks with an ETA, and there are none
         worker_proc_alive_timeout=60,
-        worker_max_tasks_per_child=20_000,  # a net: as many were measured without growth, and a new process loads spaCy for seconds
+        worker_max_tasks_per_child=settings.worker_recycle_jobs,  # a new process loads spaCy for seconds
         worker_max_memory_per_child=1_500_000,  # KiB
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_hijack_root_logger=False,
@@ -62,19 +66,31 @@ def create_celery(settings: config.Settings, name: str) -> Celery:
         worker_send_task_events=False,
         broker_heartbeat=0,
     )
-    app.set_default()
     return app
 
 
-def schedule(app: Celery) -> None:
+def schedule(app: Celery, scheduler: type[beat.Scheduler] = beat.Scheduler) -> None:
     """What a beat of this app sends, and when. All of it may be sent twice, by two beats or after a restart: nothing is remembered between runs."""
-    app.conf.beat_schedule = {"reconcile": _every(_RECONCILE_EVERY_SECONDS, messages.Task.RECONCILE)}
-    app.conf.beat_scheduler = "celery.beat:Scheduler"
+    app.conf.beat_schedule = {
+        "reconcile": _every(_RECONCILE_EVERY_SECONDS, messages.Task.RECONCILE),
+        "canary": _every(_CANARY_EVERY_SECONDS, messages.Task.CANARY),
+        "retention": _every(_UPKEEP_EVERY_SECONDS, messages.Task.RETENTION),
+    }
+    app.conf.beat_scheduler = scheduler
     app.conf.beat_max_loop_interval = _RECONCILE_EVERY_SECONDS
 
 
 def _every(seconds: float, task: messages.Task) -> dict[str, object]:
-    return {"task": str(task), "schedule": seconds, "options": {"queue": str(messages.QUEUE_OF[task]), "expires": seconds}}
+    return {"task": str(task), "schedule": Every(seconds), "options": {"queue": str(messages.QUEUE_OF[task]), "expires": seconds}}
+
+
+class Every(schedules.schedule):  # type: ignore[misc]  # Celery has no types
+    """Every so many seconds, also when the clock was set back: Celery's own then waits until it is as late again as it was."""
+
+    def is_due(self, last_run_at: datetime) -> tuple[bool, float]:
+        ahead: bool = self.maybe_make_aware(last_run_at) > self.maybe_make_aware(self.now())
+        found: tuple[bool, float] = schedules.schedstate(True, self.seconds) if ahead else super().is_due(last_run_at)
+        return found
 
 
 class Publisher:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.core import messages, ports
-from services.core.jobs import MOST_DOUBLINGS
+from services.core.jobs import LONGEST_SECONDS, MOST_DOUBLINGS
 
 
 @dataclass(slots=True)
@@ -28,6 +28,7 @@ class InMemoryJobBook:
         self._records: dict[str, _Record] = {}
         self._done: set[str] = set()
         self._lease = lease_seconds
+        self._longest = max(LONGEST_SECONDS, 2.0**MOST_DOUBLINGS * lease_seconds)
         self._clock = clock
         self._lock = threading.RLock()
 
@@ -49,7 +50,7 @@ class InMemoryJobBook:
     def claim(self, job_id: str) -> ports.Claim | None:
         with self._lock:
             record = self._records.get(job_id)
-            if record is None or record.died is not None or record.until > self._clock():
+            if record is None or record.died is not None or 0 < record.until - self._clock() <= self._longest:
                 return None
             record.token = uuid.uuid4().hex
             record.until = record.due = self._clock() + self._lease
@@ -94,7 +95,7 @@ class InMemoryJobBook:
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
         with self._lock:
             now = self._clock()
-            due = sorted((r for r in self._records.values() if r.died is None and r.due <= now), key=lambda r: r.due)[:limit]
+            due = sorted((r for r in self._records.values() if r.died is None and not 0 < r.due - now <= self._longest), key=lambda r: r.due)[:limit]
             for record in due:
                 record.due = now + self._lease * 2 ** min(record.rung, MOST_DOUBLINGS)
                 record.rung += 1
@@ -122,12 +123,12 @@ class InMemoryJobBook:
             record.died, record.error, record.attempts, record.due = None, "", 0, self._clock()
             return record.job.task
 
-    def pending(self) -> Mapping[messages.Queue, int]:
-        return {queue: len(self._of(queue)) for queue in messages.Queue}
+    def pending(self) -> Mapping[messages.Lane, int]:
+        return {lane: len(self._of(lane)) for lane in messages.Lane}
 
-    def oldest_seconds(self) -> Mapping[messages.Queue, float]:
+    def oldest_seconds(self) -> Mapping[messages.Lane, float]:
         now = self._clock()
-        return {queue: max((now - r.added for r in self._of(queue)), default=0.0) for queue in messages.Queue}
+        return {lane: max((now - r.added for r in self._of(lane)), default=0.0) for lane in messages.Lane}
 
     def ping(self) -> None:
         return None
@@ -136,6 +137,6 @@ class InMemoryJobBook:
         record = self._records.get(claim.job.id)
         return record if record is not None and record.token == claim.token else None
 
-    def _of(self, queue: messages.Queue) -> list[_Record]:
+    def _of(self, lane: messages.Lane) -> list[_Record]:
         with self._lock:
-            return [r for r in self._records.values() if r.died is None and messages.QUEUE_OF[r.job.task] is queue]
+            return [r for r in self._records.values() if r.died is None and messages.LANE_OF[r.job.task] is lane]

@@ -1,7 +1,7 @@
 """Job records in Redis. Every step is one Lua script, so it happens whole or not at all; times are Redis's own clock.
 
-brb:job:{id}            hash: task, queue, payload (sealed), attempts, added, token, until (nobody may claim it before: the end of a lease or
-                        of a delay), rung (how often it was published again and not taken), error, died, team (of a dead one)
+brb:job:{id}            hash: task, queue (`messages.Lane`), payload (sealed), attempts, added, token, until (nobody may claim it before: the end of
+                        a lease or of a delay), rung (how often it was published again and not taken), error, died, team (of a dead one)
 brb:jobs:due:{queue}    sorted set: id -> when to publish it (again); equals the end of the lease while somebody holds it
 brb:jobs:added:{queue}  sorted set: id -> when it was recorded
 brb:jobs:dead           sorted set: id -> when it failed for good
@@ -17,7 +17,7 @@ import redis
 
 from services.core import errors, messages, ports
 from services.core.adapters.redis_client import Breaker, translated
-from services.core.jobs import MOST_DOUBLINGS
+from services.core.jobs import LONGEST_SECONDS, MOST_DOUBLINGS
 from services.core.seal import Seal
 
 _NOW = "local t = redis.call('TIME'); local now = tonumber(t[1]) + tonumber(t[2]) / 1000000; "
@@ -59,13 +59,14 @@ end
 return out
 """
 
-# ARGV: id, token, lease. Returns task, payload, attempt.
+# ARGV: id, token, lease, longest delay. Returns task, payload, attempt.
 _CLAIM = (
     _NOW
     + """
 local key = 'brb:job:' .. ARGV[1]
 local job = redis.call('HMGET', key, 'task', 'payload', 'until', 'died', 'queue')
-if not job[1] or job[4] or (job[3] and tonumber(job[3]) > now) then return nil end
+local wait = tonumber(job[3] or 0) - now
+if not job[1] or job[4] or (wait > 0 and wait <= tonumber(ARGV[4])) then return nil end
 local until_ = now + tonumber(ARGV[3])
 redis.call('HSET', key, 'token', ARGV[2], 'until', until_)
 redis.call('HDEL', key, 'rung')
@@ -132,15 +133,17 @@ return 1
 """
 )
 
-# ARGV: limit, lease, longest exponent, then the queues. Returns id, task, id, task, ... A job that was published again and is still not taken
-# waits behind others more likely than its publication was lost: the next one comes after twice the time.
+# ARGV: limit, lease, longest exponent, longest delay, then the queues. Returns id, task, id, task, ... A job that was published again and is still
+# not taken waits behind others more likely than its publication was lost: the next one comes after twice the time.
 _OVERDUE = (
     _NOW
     + """
 local out = {}
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   local due = 'brb:jobs:due:' .. ARGV[i]
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))) do
+  local ids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, now + tonumber(ARGV[4]), '+inf', 'LIMIT', 0, tonumber(ARGV[1]))) do ids[#ids+1] = id end
+  for _, id in ipairs(ids) do
     local task = redis.call('HGET', 'brb:job:' .. id, 'task')
     if task then
       local rung = redis.call('HINCRBY', 'brb:job:' .. id, 'rung', 1)
@@ -248,6 +251,7 @@ class RedisJobBook:
         self._client = client
         self._seal = seal
         self._lease = lease_seconds
+        self._longest = max(LONGEST_SECONDS, 2.0**MOST_DOUBLINGS * lease_seconds)
         self._done = int(done_seconds)
         self._breaker = breaker
         self._scripts = {name: client.register_script(text) for name, text in _SCRIPTS.items()}
@@ -260,7 +264,7 @@ class RedisJobBook:
 
     def claim(self, job_id: str) -> ports.Claim | None:
         token = uuid.uuid4().hex
-        found = self._call("claim", job_id, token, self._lease)
+        found = self._call("claim", job_id, token, self._lease, self._longest)
         if found is None:
             return None
         try:
@@ -284,7 +288,7 @@ class RedisJobBook:
         self._call("bury", claim.job.id, claim.token, error, claim.job.principal.team)
 
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
-        flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, *messages.Queue)]
+        flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, self._longest, *messages.Lane)]
         return [(job_id, messages.Task(task)) for job_id, task in zip(flat[::2], flat[1::2], strict=True)]
 
     def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[ports.Dead]:
@@ -308,11 +312,11 @@ class RedisJobBook:
         task = self._call("revive", job_id)
         return messages.Task(task.decode()) if task else None
 
-    def pending(self) -> Mapping[messages.Queue, int]:
-        return {queue: int(depth) for queue, depth in zip(messages.Queue, self._depths()[::2], strict=True)}
+    def pending(self) -> Mapping[messages.Lane, int]:
+        return {lane: int(depth) for lane, depth in zip(messages.Lane, self._depths()[::2], strict=True)}
 
-    def oldest_seconds(self) -> Mapping[messages.Queue, float]:
-        return {queue: float(age) for queue, age in zip(messages.Queue, self._depths()[1::2], strict=True)}
+    def oldest_seconds(self) -> Mapping[messages.Lane, float]:
+        return {lane: float(age) for lane, age in zip(messages.Lane, self._depths()[1::2], strict=True)}
 
     def ping(self) -> None:
         with translated():
@@ -320,7 +324,7 @@ class RedisJobBook:
 
     def _jobs(self) -> Iterator[messages.Job]:
         """All that there are at one moment, but for those that can't be read: then nobody else can read them either."""
-        rows = list(self._call("all", *messages.Queue))
+        rows = list(self._call("all", *messages.Lane))
         for job_id, task, payload in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
             if (job := self._read(job_id, task, payload)) is not None:
                 yield job
@@ -332,13 +336,13 @@ class RedisJobBook:
             return None
 
     def _depths(self) -> list[Any]:
-        return list(self._call("depths", *messages.Queue))
+        return list(self._call("depths", *messages.Lane))
 
     def _rows(self, jobs: Sequence[messages.Job]) -> list[str | bytes]:
         return [
             field
             for job in jobs
-            for field in (job.id, str(job.task), str(messages.QUEUE_OF[job.task]), self._seal.close(messages.encode(job.payload)))
+            for field in (job.id, str(job.task), str(messages.LANE_OF[job.task]), self._seal.close(messages.encode(job.payload)))
         ]
 
     def _call(self, name: str, *args: str | bytes | float) -> Any:

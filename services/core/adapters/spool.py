@@ -2,24 +2,29 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
 
-from services.core import errors, jobs, messages, ports, telemetry
+from services.core import errors, file_lock, jobs, messages, ports, telemetry
 from services.core.seal import Seal
 
 _log = structlog.get_logger()
 _BATCH = 100
+_MOST_HELD = 10_000  # jobs in memory: some 50 MB
 
 
 class Spool:
-    """A durable first-in first-out of jobs. Thread-safe; one process owns the file at a time (SQLite locks it otherwise)."""
+    """A durable first-in first-out of jobs. Thread-safe, and several processes of one machine may share the file."""
 
     def __init__(self, path: Path, seal: Seal) -> None:
         self._seal = seal
         self._lock = threading.Lock()
+        self._in_order = threading.Lock()
+        self._folder = path.parent
+        self._held: dict[str, messages.Job] = {}  # for which the disk had no room
         self._unreadable: set[int] = set()  # sealed with another key: they stay, and the others pass them by
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5)
@@ -33,7 +38,20 @@ class Spool:
     def put(self, added: Sequence[messages.Job]) -> None:
         rows = [(job.id, str(job.task), self._seal.close(messages.encode(job.payload))) for job in added]
         with self._lock:
-            self._db.executemany("INSERT OR IGNORE INTO jobs (id, task, payload) VALUES (?, ?, ?)", rows)
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._db.executemany("INSERT OR IGNORE INTO jobs (id, task, payload) VALUES (?, ?, ?)", rows)
+                self._db.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                self._hold(added)
+                _log.error("jobs_in_memory", count=len(self._held), error=type(error).__name__, cure="free some room in the data folder")
+
+    def _hold(self, added: Sequence[messages.Job]) -> None:
+        """For as long as the process lives: better than not at all."""
+        for job in added[: max(0, _MOST_HELD - len(self._held))]:
+            self._held[job.id] = job
 
     def peek(self, limit: int = _BATCH) -> list[messages.Job]:
         """The oldest jobs that can be read, which stay."""
@@ -44,7 +62,7 @@ class Spool:
                     break
                 if n not in self._unreadable and (job := self._opened(n, job_id, task, payload)) is not None:
                     found.append(job)
-        return found
+            return found + list(self._held.values())[: limit - len(found)]
 
     def _opened(self, n: int, job_id: str, task: str, payload: bytes) -> messages.Job | None:
         try:
@@ -56,7 +74,15 @@ class Spool:
 
     def remove(self, done: Sequence[messages.Job]) -> None:
         with self._lock:
+            for job in done:
+                self._held.pop(job.id, None)
             self._db.executemany("DELETE FROM jobs WHERE id = ?", [(job.id,) for job in done])
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else is in such a block, in whatever process."""
+        with self._in_order, file_lock.held(self._folder):
+            yield
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
         """Erase the jobs that concern what is forgotten, from the file and from its log; how many."""
@@ -68,7 +94,7 @@ class Spool:
 
     def __len__(self) -> int:
         with self._lock:
-            return int(self._db.execute("SELECT count(*) FROM jobs").fetchone()[0])
+            return int(self._db.execute("SELECT count(*) FROM jobs").fetchone()[0]) + len(self._held)
 
     def close(self) -> None:
         with self._lock:
@@ -82,7 +108,6 @@ class Intake:
         self._book = book
         self._publish = publish
         self._spool = spool
-        self._draining = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._drain_forever, args=(drain_every_seconds,), name="drain-spool", daemon=True)
 
@@ -94,14 +119,16 @@ class Intake:
         self._thread.join(timeout=10)
         self._spool.close()
 
-    def enqueue(self, added: Sequence[messages.Job]) -> None:
-        """Blocks for at most the timeouts of Redis; never raises because Redis is away."""
+    def enqueue(self, added: Sequence[messages.Job]) -> bool:
+        """Whether Redis has them; else they are spooled. Blocks for at most the timeouts of Redis; never raises because Redis is away."""
         try:
             self._record(added)
+            return True
         except errors.Unavailable:
             self._spool.put(added)
             telemetry.SPOOLED.set(len(self._spool))
             _log.warning("jobs_spooled", count=len(added))
+            return False
 
     def drain(self) -> int:
         """Move what is spooled to Redis; how many jobs. Raises `errors.Unavailable` when Redis is still away."""
@@ -113,11 +140,11 @@ class Intake:
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
         """`Spool.forget`; none of these is on its way to Redis afterwards."""
-        with self._draining:
+        with self._spool.alone():
             return self._spool.forget(concerns)
 
     def _drained(self) -> int:
-        with self._draining:
+        with self._spool.alone():
             waiting = self._spool.peek()
             if waiting:
                 self._record(waiting)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from services.core import config, ports
+from services.core.adapters import vectors
 from services.embedded import models as model_files
-from services.embedded import programs, vectors
+from services.embedded import programs
 from services.embedded.bench import processes
 
 _MODEL = "all-MiniLM-L6-v2"

@@ -205,7 +205,7 @@ class _Jobs:
         left, since = len(added), time.monotonic()
         while left:
             time.sleep(_POLL_SECONDS)
-            now = self._book.pending()[messages.Queue.LEARN]
+            now = self._book.pending()[messages.Lane.LEARN]
             if now < left:
                 left, since = now, time.monotonic()
                 progress(1 - left / len(added))

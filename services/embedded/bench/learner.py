@@ -127,7 +127,7 @@ def samples(settings: config.Settings, count: int, every: int, seed: int, given:
     for batch in batches(turns.Maker(seed + _OTHERS, given).turns(_WARM)):
         learnt(batch)
     stages.seconds.clear()
-    before = book.pending()[messages.Queue.INDEX]
+    before = book.pending()[messages.Lane.INDEX]
     wall = cpu = 0.0
     done = 0
     for batch in batches(turns.Maker(seed, given).turns(count)):
@@ -135,7 +135,7 @@ def samples(settings: config.Settings, count: int, every: int, seed: int, given:
         learnt(batch)
         wall, cpu, done = wall + time.perf_counter() - wall_before, cpu + time.process_time() - cpu_before, done + len(batch)
         if done % every < _BATCH or done == count:
-            stating = book.pending()[messages.Queue.INDEX] - before
+            stating = book.pending()[messages.Lane.INDEX] - before
             yield Sample(done, stating, wall, cpu, dict(stages.seconds), float(process.memory_info().rss) / _MEGABYTE)
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from services.core import config, models, ports, telemetry
 from services.core.adapters.in_memory_audit import InMemoryAuditLog
+from services.core.adapters.in_memory_figures import InMemoryFigures
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
@@ -75,13 +76,14 @@ def parts(settings: config.Settings) -> Parts:
         embedder=embedder,
         ledger=InMemoryLedger(),
         book=InMemoryJobBook(),
-        enqueue=lambda jobs: None,
+        enqueue=lambda jobs: True,
         owner_lock=owners.lock,
         answers=cache.Cache(owners.writes, time.time),
         uses=InMemoryUseLog(),
         tokens=InMemoryTokenBook(),
         audit=InMemoryAuditLog(),
         turns=InMemoryTurnLog(),
+        figures=InMemoryFigures(),
         clock=time.time,
     )
 

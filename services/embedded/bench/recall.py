@@ -20,8 +20,9 @@ import msgspec
 import uvloop
 
 from services.core import config, errors, models, ports
+from services.core.adapters import vectors
 from services.embedded import models as model_files
-from services.embedded import programs, vectors
+from services.embedded import programs
 from services.embedded.bench import bodies, load, memories, processes, report, upstream
 from services.embedded.bench.added import Variant
 

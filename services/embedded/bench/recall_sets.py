@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from services.core import errors, models, note_api, ports
+from services.core.adapters import vectors
 from services.core.notes import markdown, passages
 from services.core.notes.writing import NoteWriter, digest_of
 from services.core.recall import notes
-from services.embedded import vectors
 from services.embedded.bench import data, embedding, report
 
 Set = Literal["locomo", "longmemeval", "scifact", "pages"]

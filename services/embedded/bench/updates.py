@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from services.core import config, errors, memory_edit, messages, models, ports
-from services.embedded import vectors
+from services.core.adapters import vectors
 from services.embedded.bench import data, embedding, report, said
 from services.indexer.writing import Writer
 

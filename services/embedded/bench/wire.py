@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from services.core import errors, models, ports
+from services.core.adapters import vectors
 from services.core.recall import engine
-from services.embedded import vectors
 from services.embedded.bench import data, embedding, report
 
 MOST = 2000

@@ -24,8 +24,8 @@ HEAVY = [
 ]
 """What takes long to load: litestar 0.7 s, mcp 2.3 s, qdrant_client 2.9 s, pydantic-settings 0.3 s, measured cold."""
 COMMANDS = [words for words, _ in examples.commands(app.build())]
-SPEAKS_OTHERWISE = {"mcp"}
-"""JSON-RPC: it has no output for people."""
+SPEAKS_OTHERWISE = {"mcp", "run proxy", "run worker", "run indexer", "run beat", "run embedded"}
+"""They have no output for people: JSON-RPC, or a process that serves."""
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -32,7 +32,7 @@ def export(tmp_path: Path) -> Path:
 
 
 def queued(parts: Parts) -> int:
-    return parts.book.pending()[messages.Queue.LEARN]
+    return parts.book.pending()[messages.Lane.PATIENT]
 
 
 def test_an_export_becomes_turns_that_wait_to_be_learnt_and_again_nothing(brb: Brb, running: Parts, export: Path) -> None:

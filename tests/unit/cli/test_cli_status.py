@@ -40,7 +40,7 @@ def test_status_of_a_healthy_brb(brb: Brb, running: Parts) -> None:
 
 
 def test_status_of_a_degraded_brb_says_what_to_look_at_and_exits_1(brb: Brb, running: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running.book, "oldest_seconds", lambda: {messages.Queue.LEARN: 3600.0})
+    monkeypatch.setattr(running.book, "oldest_seconds", lambda: {messages.Lane.LEARN: 3600.0})
     shown, as_json = brb("status"), brb("status", "--json")
 
     assert shown.exit_code == as_json.exit_code == 1
