@@ -84,6 +84,10 @@ LOCAL = Principal(team="local", user="me", role=Role.ADMIN)
 """The one principal of `BRB_AUTH=off`."""
 
 
+CANARY_TEAMS = ("~canary-1", "~canary-2")
+"""Teams of nobody, whose facts probe writing and recall: `~` is in no name that a token can have. They are in no total and no gauge."""
+
+
 class Scope(msgspec.Struct, frozen=True):
     """What a caller may see: own memories and those approved for the team, in the given projects.
 

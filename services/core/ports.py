@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from services.core import messages, models
+
+T = TypeVar("T")
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -26,11 +28,36 @@ CURRENT = Where()
 ANY = Where(status=None)
 
 
+class Census(NamedTuple):
+    """counts: of memories, by visibility and status; none if 0. waiting_since: when the oldest of those that wait for a decision was made (epoch
+    seconds), None if none waits."""
+
+    counts: Mapping[tuple[models.Visibility, models.Status], int] = {}
+    waiting_since: float | None = None
+
+    @property
+    def waiting(self) -> Mapping[models.Why, int]:
+        """How many memories wait, and for what (`reviewing.waits`)."""
+        of_status = {status: sum(count for (_, each), count in self.counts.items() if each is status) for status in models.Status}
+        return {
+            "proposed": self.counts.get((models.Visibility.PROPOSED, models.Status.CURRENT), 0),
+            "quarantined": of_status[models.Status.QUARANTINED],
+            "pending": of_status[models.Status.PENDING],
+        }
+
+
 class Embedded(NamedTuple):
     """A memory with the embedding of its text (unit length)."""
 
     memory: models.Memory
     vector: Sequence[float]
+
+
+class Legs(NamedTuple, Generic[T]):
+    """What the legs of a hybrid search found: of each vector by cosine, of the text by BM25."""
+
+    dense: list[list[T]]
+    lexical: list[T]
 
 
 @runtime_checkable
@@ -62,6 +89,9 @@ class MemoryStore(Protocol):
     def lexical(self, scope: models.Scope, text: str, *, limit: int, where: Where = CURRENT) -> list[models.Hit]:
         """By BM25 (OR of the words, IDF), best first; memories that share no word are not returned."""
 
+    def search(self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: Where = CURRENT) -> Legs[models.Hit]:
+        """What `nearest` finds for each of the vectors, and `lexical` for the text ("": not asked), in one request where the store is a server."""
+
     def touch(self, scope: models.Scope, ids: Sequence[str], at: float) -> None:
         """Move `accessed_at` of those that the scope sees forward to `at`; nothing else of them changes."""
 
@@ -69,7 +99,10 @@ class MemoryStore(Protocol):
         """Erase those that the scope sees; how many there were."""
 
     def total(self) -> Mapping[models.Status, int]:
-        """How many memories there are of each status, over all scopes: a gauge, never shown with content."""
+        """How many memories there are of each status, over all scopes but the canaries': a gauge, never shown with content."""
+
+    def census(self) -> Census:
+        """The same by visibility, too, and since when what waits for a decision does."""
 
     def owners(self, team: str) -> list[str]:
         """Who of a team owns memories: for erasing a whole team alone."""
@@ -80,6 +113,17 @@ class MemoryStore(Protocol):
     def ping(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class WholeStore(MemoryStore, Protocol):
+    """A store as upkeep has it, over all scopes but the canaries'. Nothing that answers a person is given one."""
+
+    def anybody(self, where: Where, *, limit: int) -> list[models.Memory]:
+        """As `find`, whoever's they are."""
+
+    def sample(self, where: Where, *, limit: int) -> list[models.Memory]:
+        """So many of these, chosen by their ids, which say nothing about them."""
 
 
 class NoteWhere(msgspec.Struct, frozen=True):
@@ -152,6 +196,11 @@ class NoteStore(Protocol):
 
     def lexical(self, scope: models.Scope, text: str, *, limit: int, where: NoteWhere = ANY_NOTE) -> list[models.PassageHit]:
         """By BM25 (OR of the words, IDF; a word of the title counts 10, of the tags 5, of the text 1), best first."""
+
+    def search(
+        self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: NoteWhere = ANY_NOTE
+    ) -> Legs[models.PassageHit]:
+        """As `MemoryStore.search`."""
 
     def entities(self, scope: models.Scope, kind: models.EntityKind, *, limit: int = 1000) -> list[tuple[str, int]]:
         """Values of a kind as compared (`Entity.key`), and how many notes name each; most named first, then by value."""
@@ -467,11 +516,68 @@ class JobBook(Protocol):
     def revive(self, job_id: str) -> messages.Task | None:
         """Make a dead letter pending again; its task, or None if there is none of that id."""
 
-    def pending(self) -> Mapping[messages.Queue, int]: ...
+    def pending(self) -> Mapping[messages.Lane, int]: ...
 
-    def oldest_seconds(self) -> Mapping[messages.Queue, float]: ...
+    def oldest_seconds(self) -> Mapping[messages.Lane, float]: ...
 
     def ping(self) -> None: ...
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """What a round of probes found. at: when it ended (epoch seconds). recall: the share of the known-item probes found among the first k, by k.
+    silent: the share of the negative probes that were told nothing. crossings: memories of another scope that were told."""
+
+    at: float
+    recall: Mapping[int, float]
+    mrr: float
+    silent: float
+    crossings: int
+    write_to_read_seconds: float
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What a look over all memories found; None where there was nothing to look at. at: epoch seconds. zombies: by `telemetry.Zombie`."""
+
+    at: float
+    zombies: Mapping[str, float] | None = None
+    top_share: float | None = None
+
+
+class Room(NamedTuple):
+    """Bytes; limit: 0 for none."""
+
+    used: int
+    limit: int
+
+
+@runtime_checkable
+class Figures(Protocol):
+    """What is counted and found out about the memory as a whole, by one process for all: numbers, and ids of memories, never a text."""
+
+    def told(self, ids: Collection[str], at: float) -> None:
+        """Count that a turn was told of these memories. A count is kept for `figures.TALLY_DAYS`."""
+
+    def most_told(self, at: float, count: int) -> tuple[list[int], int]:
+        """How often each of the most told memories was told lately, and how often all were."""
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Count these memories no more."""
+
+    def keep(self, found: Canary | Survey) -> None: ...
+
+    def canary(self) -> Canary | None:
+        """The last one that was kept."""
+
+    def survey(self) -> Survey | None: ...
+
+    def due(self, work: str, seconds: float) -> bool:
+        """Whether it is time for a piece of work, which is nobody else's then for so many seconds."""
+
+    def again(self, work: str, seconds: float) -> None:
+        """It is due again so many seconds from now; 0: at once."""
+
+    def room(self) -> Room:
+        """The memory that what keeps jobs and blocks takes."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ dies is started again. What a supervisor that was killed left behind is found in
 """
 
 import fcntl
+import functools
 import os
 import shutil
 import signal
@@ -77,12 +78,12 @@ def up(settings: config.Settings, *, say: Say, progress: models.Progress, ready:
 
 
 @contextmanager
-def llama_alone(settings: config.Settings, *, say: Say, progress: models.Progress) -> Iterator[None]:
-    """With BRB stopped and nothing but llama.cpp running: for work on the store as a whole. `SetupError` if BRB is running."""
+def alone(settings: config.Settings, name: str, *, say: Say, progress: models.Progress) -> Iterator[None]:
+    """With BRB stopped and nothing but one of its programs running: for work on all that is kept. `SetupError` if BRB is running."""
     _prepare_folders(settings)
     with _only_one(settings):
         _end_leftovers(settings)
-        wanted = [program for program in programs.programs(settings, models.ensure(settings, progress)) if program.name == "llama"]
+        wanted = [program for program in programs.programs(settings, models.ensure(settings, progress)) if program.name == name]
         children = _Supervisor(settings, say)
         try:
             children.start(wanted)
@@ -136,11 +137,13 @@ def down(settings: config.Settings) -> bool:
 class _Supervisor:
     def __init__(self, settings: config.Settings, say: Say) -> None:
         self._settings = settings
-        self._say = say
+        self._say: Say = functools.partial(_told, say)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._since: dict[str, float] = {}
         self._deaths: dict[str, int] = {}
+        self._due: dict[str, float] = {}  # when what has ended is started again
         self._stop = threading.Event()
+        self._unwritten = False  # the state, for lack of room
 
     def run(self, files: dict[str, Path], ready: Callable[[State], None]) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -156,6 +159,8 @@ class _Supervisor:
             while not self._stop.wait(_WATCH_SECONDS):
                 for program in chosen:
                     self._watch(program)
+                if self._unwritten:
+                    self._note_state(ready=True)
         finally:
             self.stop(chosen)
 
@@ -194,18 +199,23 @@ class _Supervisor:
                 env={**config.child_environment(self._settings), "PROMETHEUS_MULTIPROC_DIR": str(self._settings.metrics_dir)},
             )
         self._since[program.name] = time.monotonic()
-        self._write_state(ready=False)
+        self._note_state(ready=False)
 
     def _watch(self, program: programs.Program) -> None:
+        """Start again what has ended, when it is time; the others are watched meanwhile."""
+        if (due := self._due.get(program.name)) is not None:
+            if time.monotonic() >= due:
+                del self._due[program.name]
+                self._spawn(program)
+                self._note_state(ready=True)
+            return
         if self._running[program.name].poll() is None:
             return
         _end_group(self._running[program.name].pid, 0)
         steady = time.monotonic() - self._since[program.name] > _STEADY_SECONDS
         deaths = self._deaths[program.name] = 1 if steady else self._deaths.get(program.name, 0) + 1
         self._say(f"{program.name} ended ({self._last_words(program)}): starting it again")
-        if not self._stop.wait(_RESTART_SECONDS[min(deaths, len(_RESTART_SECONDS)) - 1]):
-            self._spawn(program)
-            self._write_state(ready=True)
+        self._due[program.name] = time.monotonic() + _RESTART_SECONDS[min(deaths, len(_RESTART_SECONDS)) - 1]
 
     def stop(self, chosen: list[programs.Program]) -> None:
         for program in reversed(chosen):
@@ -214,6 +224,16 @@ class _Supervisor:
                 _end_group(process.pid, program.grace_seconds)
                 process.wait()
         state_path(self._settings).unlink(missing_ok=True)
+
+    def _note_state(self, *, ready: bool) -> None:
+        """While everything runs a full disk is no reason to end it: the file is written when there is room."""
+        try:
+            self._write_state(ready=ready)
+            self._unwritten = False
+        except OSError as error:
+            if not self._unwritten:
+                self._say(f"{state_path(self._settings)} can't be written ({error.strerror}): free some room")
+            self._unwritten = True
 
     def _write_state(self, *, ready: bool) -> State:
         children = {name: child for name, process in self._running.items() if (child := _child(process.pid)) is not None}
@@ -243,6 +263,11 @@ class _Supervisor:
         lines = [line for line in self._log_path(program).read_text(errors="replace").splitlines()[-20:] if line.strip()]
         said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
         return said[-1] if said else f"see {self._log_path(program)}"
+
+
+def _told(say: Say, line: str) -> None:
+    with suppress(OSError):  # it may go to a file on a disk that is full
+        say(line)
 
 
 def _is_ready(program: programs.Program) -> bool:

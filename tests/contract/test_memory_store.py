@@ -2,7 +2,6 @@
 
 import contextlib
 import http.server
-import os
 import subprocess
 import sys
 import textwrap
@@ -20,6 +19,7 @@ from services.core import errors, models, ports
 from services.core.adapters import edge_points, memory_payload
 from services.core.adapters.in_memory_store import InMemoryStore
 from services.core.adapters.qdrant_edge import EdgeStore
+from tests.support import qdrant, qdrant_rest
 from tests.support.embedding import HashingEmbedder
 
 EMBEDDER = HashingEmbedder(32)
@@ -27,7 +27,6 @@ ME = models.Scope("acme", "leo", frozenset({"shop"}))
 EVERYWHERE = models.Scope("acme", "leo", None)
 CURATOR = models.Scope("acme", "leo", None, curates=True)
 NOWHERE = models.Scope("acme", "leo", frozenset())
-LOCAL_MODE_WARNINGS = ("ignore:Payload indexes have no effect", "ignore:Local mode performs exact", "ignore:coroutine")
 
 
 def in_memory(folder: Path) -> ports.MemoryStore:
@@ -38,36 +37,15 @@ def edge(folder: Path) -> ports.MemoryStore:
     return EdgeStore.open(folder, model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
-def qdrant_local(folder: Path) -> ports.MemoryStore:
-    from qdrant_client import QdrantClient
-
-    from services.core.adapters.qdrant_server import QdrantServerStore
-
-    return QdrantServerStore(QdrantClient(":memory:"), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
+def answers_like_qdrant(folder: Path) -> ports.MemoryStore:
+    return qdrant.Memories.at(qdrant.standing_in(), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
 def qdrant_server(folder: Path) -> ports.MemoryStore:
-    from services.core.adapters.qdrant_server import QdrantServerStore
-
-    url = os.environ.get("BRB_TEST_QDRANT_URL")
-    if not url:
-        pytest.skip("BRB_TEST_QDRANT_URL is not set")
-    erase_collections(url)
-    return QdrantServerStore.connect(url, api_key=None, model=EMBEDDER.model, dimension=EMBEDDER.dimension)
+    return qdrant.Memories.at(qdrant.real(), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
-def erase_collections(url: str) -> None:
-    from qdrant_client import QdrantClient
-
-    client = QdrantClient(url=url)
-    for collection in client.get_collections().collections:
-        client.delete_collection(collection.name)
-    client.close()
-
-
-LOCAL_MODE = pytest.param(qdrant_local, marks=[pytest.mark.filterwarnings(each) for each in LOCAL_MODE_WARNINGS])
-STORES = [in_memory, edge, LOCAL_MODE, qdrant_server]
-THREAD_SAFE = [in_memory, edge, qdrant_server]  # qdrant-client's own local mode is not
+STORES = [in_memory, edge, answers_like_qdrant, qdrant_server]
 
 
 @pytest.fixture(params=STORES)
@@ -320,6 +298,20 @@ def test_an_identifier_is_found_by_its_parts(store: ports.MemoryStore, query: st
     assert texts(store.lexical(ME, query, limit=5)) == [text]
 
 
+def test_both_legs_at_once_find_what_each_of_them_finds(store: ports.MemoryStore) -> None:
+    put(store, memory("We use Postgres 15"), memory("Leo likes green tea"), memory("Another team's tea", team="else"))
+    vectors = [vector("green tea"), vector("postgres")]
+
+    found = store.search(ME, vectors, "tea postgres", limit=2)
+
+    assert found.dense == [store.nearest(ME, each, limit=2) for each in vectors]
+    assert found.lexical == store.lexical(ME, "tea postgres", limit=2)
+    assert len(found.lexical) == 2
+    assert store.search(ME, vectors[:1], "", limit=2) == ([found.dense[0]], [])
+    assert store.search(ME, [], "tea", limit=2) == ([], store.lexical(ME, "tea", limit=2))
+    assert store.search(ME, vectors, "tea", limit=0) == ([[], []], [])
+
+
 def test_touching_moves_the_access_time_forward_only(store: ports.MemoryStore) -> None:
     one = memory()
     put(store, one)
@@ -362,7 +354,7 @@ def test_a_store_answers_a_ping_and_is_a_memory_store(store: ports.MemoryStore) 
     assert isinstance(store, ports.MemoryStore)
 
 
-@pytest.mark.parametrize("make", THREAD_SAFE)
+@pytest.mark.parametrize("make", STORES)
 def test_readers_and_writers_do_not_disturb_each_other(make: Callable[[Path], ports.MemoryStore], tmp_path: Path) -> None:
     store = make(tmp_path)
     failures: list[BaseException] = []
@@ -415,13 +407,12 @@ random_memory = st.builds(
 operation = st.tuples(st.sampled_from(["put", "update", "delete"]), random_memory)
 
 
-@pytest.mark.filterwarnings(*LOCAL_MODE_WARNINGS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(operation, max_size=12), where=st.sampled_from([ports.CURRENT, ports.ANY]))
 def test_all_stores_give_the_same_answers_after_the_same_writes(
     tmp_path: Path, operations: list[tuple[str, models.Memory]], where: ports.Where
 ) -> None:
-    stores = [in_memory(tmp_path), edge(tmp_path / uuid.uuid4().hex), qdrant_local(tmp_path)]
+    stores = [in_memory(tmp_path), edge(tmp_path / uuid.uuid4().hex), answers_like_qdrant(tmp_path)]
     answers = [list(replay(store, operations, where)) for store in stores]
     for store in stores:
         store.close()
@@ -593,19 +584,15 @@ def answering(status: int) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.filterwarnings(*LOCAL_MODE_WARNINGS)
 @pytest.mark.parametrize(("model", "dimension"), [("other", 32), ("hashing", 48)])
 def test_a_server_that_holds_another_model_only_is_refused_with_the_cure(model: str, dimension: int) -> None:
-    from qdrant_client import QdrantClient
-
     from services.core.adapters.qdrant_server import QdrantServerStore
 
-    client = QdrantClient(":memory:")
-    QdrantServerStore(client, model="hashing", dimension=32)
-    QdrantServerStore(client, model="hashing", dimension=32)
-    with pytest.raises(errors.WrongModel, match=r"hashing.*brb reindex.*BRB_EMBED_MODEL=hashing$"):
-        QdrantServerStore(client, model=model, dimension=dimension)
-    client.close()
+    with qdrant_rest.running() as server:
+        for _ in range(2):
+            QdrantServerStore.connect(server.url, api_key=None, model="hashing", dimension=32).close()
+        with pytest.raises(errors.WrongModel, match=r"hashing.*brb reindex.*BRB_EMBED_MODEL=hashing$"):
+            QdrantServerStore.connect(server.url, api_key=None, model=model, dimension=dimension)
 
 
 def test_the_filter_of_a_scope_says_what_the_scope_says() -> None:
@@ -629,3 +616,56 @@ def test_the_filter_of_a_scope_says_what_the_scope_says() -> None:
         (("owner", ("leo",)), ("visibility", ("team",))),
         (("status", ("current",)),),
     ]
+
+
+def canary(text: str, **fields: object) -> models.Memory:
+    return memory(text, team=models.CANARY_TEAMS[0], owner="ada", **fields)
+
+
+def test_no_total_counts_what_is_nobodys(store: ports.MemoryStore) -> None:
+    put(store, memory("a"), canary("b"), canary("c", status=models.Status.SUPERSEDED))
+
+    assert store.total() == dict.fromkeys(models.Status, 0) | {models.Status.CURRENT: 1}
+    assert store.census().counts == {(models.Visibility.PRIVATE, models.Status.CURRENT): 1}
+
+
+def test_the_census_counts_by_visibility_and_tells_since_when_something_waits(store: ports.MemoryStore) -> None:
+    put(
+        store,
+        memory("a", team="evil", visibility=models.Visibility.TEAM, created_at=1.0),
+        memory("b", visibility=models.Visibility.PROPOSED, created_at=300.0),
+        memory("c", visibility=models.Visibility.PROPOSED, status=models.Status.SUPERSEDED, created_at=2.0),
+        memory("d", owner="ana", status=models.Status.PENDING, created_at=200.0),
+        canary("e", status=models.Status.PENDING, created_at=3.0),
+    )
+    found = store.census()
+
+    assert found.counts == {
+        (models.Visibility.TEAM, models.Status.CURRENT): 1,
+        (models.Visibility.PROPOSED, models.Status.CURRENT): 1,
+        (models.Visibility.PROPOSED, models.Status.SUPERSEDED): 1,
+        (models.Visibility.PRIVATE, models.Status.PENDING): 1,
+    }
+    assert found.waiting == {"proposed": 1, "quarantined": 0, "pending": 1}
+    assert found.waiting_since == 200.0
+
+
+def test_nothing_waits_in_an_empty_store(store: ports.MemoryStore) -> None:
+    assert store.census() == ports.Census({}, None)
+
+
+def test_upkeep_sees_anybodys_memories_but_the_canaries(store: ports.WholeStore) -> None:
+    put(
+        store,
+        memory("a", created_at=1.0),
+        memory("b", team="evil", owner="eve", created_at=2.0),
+        memory("c", created_at=3.0),
+        canary("d", created_at=1.0),
+    )
+
+    assert texts(store.anybody(ports.CURRENT, limit=10)) == ["c", "b", "a"]
+    assert texts(store.anybody(ports.Where(before=3.0), limit=1)) == ["b"]
+    assert store.anybody(ports.Where(status=models.Status.SUPERSEDED), limit=10) == []
+    assert sorted(texts(store.sample(ports.Where(before=3.0), limit=10))) == ["a", "b"]
+    assert len(store.sample(ports.CURRENT, limit=2)) == 2
+    assert store.sample(ports.CURRENT, limit=0) == store.anybody(ports.CURRENT, limit=0) == []

@@ -1,7 +1,6 @@
 """One suite over all stores of notes. The real server joins in when BRB_TEST_QDRANT_URL is set."""
 
 import hashlib
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from services.core import errors, models, ports
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
 from services.core.adapters.qdrant_edge import EdgeNoteStore, EdgeStore
+from tests.support import qdrant, qdrant_rest
 from tests.support.embedding import HashingEmbedder
 
 EMBEDDER = HashingEmbedder(32)
@@ -21,7 +21,6 @@ ME = models.Scope("acme", "leo", frozenset({"shop"}))
 EVERYWHERE = models.Scope("acme", "leo", None)
 CURATOR = models.Scope("acme", "leo", None, curates=True)
 NOWHERE = models.Scope("acme", "leo", frozenset())
-LOCAL_MODE_WARNINGS = ("ignore:Payload indexes have no effect", "ignore:Local mode performs exact", "ignore:coroutine")
 
 
 def in_memory(folder: Path) -> ports.NoteStore:
@@ -32,34 +31,15 @@ def edge(folder: Path) -> ports.NoteStore:
     return EdgeNoteStore.open(folder, model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
-def qdrant_local(folder: Path) -> ports.NoteStore:
-    from qdrant_client import QdrantClient
-
-    from services.core.adapters.qdrant_server import QdrantServerNoteStore
-
-    return QdrantServerNoteStore(QdrantClient(":memory:"), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
+def answers_like_qdrant(folder: Path) -> ports.NoteStore:
+    return qdrant.Notes.at(qdrant.standing_in(), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
 def qdrant_server(folder: Path) -> ports.NoteStore:
-    from qdrant_client import QdrantClient
-
-    from services.core.adapters.qdrant_server import NOTES_PREFIX, QdrantServerNoteStore
-
-    url = os.environ.get("BRB_TEST_QDRANT_URL")
-    if not url:
-        pytest.skip("BRB_TEST_QDRANT_URL is not set")
-    client = QdrantClient(url=url)
-    for collection in client.get_collections().collections:
-        if collection.name.startswith(NOTES_PREFIX):
-            client.delete_collection(collection.name)
-    client.close()
-    return QdrantServerNoteStore.connect(url, api_key=None, model=EMBEDDER.model, dimension=EMBEDDER.dimension)
+    return qdrant.Notes.at(qdrant.real(), model=EMBEDDER.model, dimension=EMBEDDER.dimension)
 
 
-LOCAL_MODE = pytest.param(qdrant_local, marks=[pytest.mark.filterwarnings(each) for each in LOCAL_MODE_WARNINGS])
-
-
-@pytest.fixture(params=[in_memory, edge, LOCAL_MODE, qdrant_server])
+@pytest.fixture(params=[in_memory, edge, answers_like_qdrant, qdrant_server])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ports.NoteStore]:
     made = request.param(tmp_path)
     yield made
@@ -356,11 +336,10 @@ operation = st.tuples(
 )
 
 
-@pytest.mark.filterwarnings(*LOCAL_MODE_WARNINGS)
 @settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(operation, max_size=10))
 def test_all_stores_give_the_same_answers_after_the_same_writes(tmp_path: Path, operations: list[tuple[str, models.Note, list[str]]]) -> None:
-    stores = [in_memory(tmp_path), edge(tmp_path / uuid.uuid4().hex), qdrant_local(tmp_path)]
+    stores = [in_memory(tmp_path), edge(tmp_path / uuid.uuid4().hex), answers_like_qdrant(tmp_path)]
     answers = [list(replay(store, operations)) for store in stores]
     for store in stores:
         store.close()
@@ -403,13 +382,9 @@ def test_notes_and_memories_stand_beside_each_other(tmp_path: Path) -> None:
         EdgeNoteStore.open(tmp_path / "notes", model="other", dimension=8)
 
 
-@pytest.mark.filterwarnings(*LOCAL_MODE_WARNINGS)
 def test_notes_and_memories_of_one_server_do_not_see_each_other() -> None:
-    from qdrant_client import QdrantClient
-
     from services.core.adapters.qdrant_server import QdrantServerNoteStore, QdrantServerStore
 
-    client = QdrantClient(":memory:")
-    QdrantServerNoteStore(client, model="one", dimension=8)
-    QdrantServerStore(client, model="another", dimension=4)
-    client.close()
+    with qdrant_rest.running() as server:
+        QdrantServerNoteStore.connect(server.url, api_key=None, model="one", dimension=8).close()
+        QdrantServerStore.connect(server.url, api_key=None, model="another", dimension=4).close()

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from services.core import config, errors, models, note_api
+from services.core.adapters import vectors
 from services.core.adapters.qdrant_edge import EdgeNoteStore, EdgeStore
 from services.core.notes.writing import NoteWriter
-from services.embedded import reindex, supervisor, vectors
+from services.embedded import reindex, supervisor
 from tests.support import in_memory
 from tests.support.embedding import HashingEmbedder
 
@@ -45,7 +46,7 @@ def test_memories_of_another_model_are_carried_over_and_found_by_meaning(setting
     store = vectors.open_store(settings)
     assert {status: count for status, count in store.total().items() if count} == {models.Status.CURRENT: 1, models.Status.SUPERSEDED: 1}
     assert store.find(EVERYTHING) == [kept[0]]
-    with supervisor.llama_alone(settings, say=say, progress=progress), closing(vectors.open_embedder(settings)) as embedding:
+    with supervisor.alone(settings, "llama", say=say, progress=progress), closing(vectors.open_embedder(settings)) as embedding:
         [asked] = embedding.embed(["Which snack is safe for me?"], "query")
     assert store.nearest(EVERYTHING, asked, limit=1)[0].score > 0.2
     store.close()
@@ -78,7 +79,7 @@ def test_notes_of_another_model_are_carried_over_with_their_passages(settings: c
     store = vectors.open_notes(settings)
     assert (store.get(EVERYTHING, put.id), store.passages(EVERYTHING, put.id)) == before
     assert store.lexical(EVERYTHING, "peanuts", limit=5)[0].passage.text == "No peanuts."
-    with supervisor.llama_alone(settings, say=say, progress=progress), closing(vectors.open_embedder(settings)) as embedding:
+    with supervisor.alone(settings, "llama", say=say, progress=progress), closing(vectors.open_embedder(settings)) as embedding:
         [asked] = embedding.embed(["By which rail connection do I go to Austria?"], "query")
     assert store.nearest(EVERYTHING, asked, limit=1)[0].passage.headings == ("Allergies", "Travel")
     store.close()

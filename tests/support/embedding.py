@@ -10,12 +10,13 @@ from typing import Literal
 class HashingEmbedder:
     """`ports.Embedder`: each word has its own direction, so that texts sharing words have a high cosine."""
 
-    def __init__(self, dimension: int = 64) -> None:
+    def __init__(self, dimension: int = 64, model: str = "hashing") -> None:
         self._dimension = dimension
+        self._model = model
 
     @property
     def model(self) -> str:
-        return "hashing"
+        return self._model
 
     @property
     def dimension(self) -> int:

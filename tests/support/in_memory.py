@@ -5,6 +5,7 @@ from pathlib import Path
 
 from services.core import config, messages, models, ports
 from services.core.adapters.in_memory_audit import InMemoryAuditLog
+from services.core.adapters.in_memory_figures import InMemoryFigures
 from services.core.adapters.in_memory_jobs import InMemoryJobBook
 from services.core.adapters.in_memory_ledger import InMemoryLedger
 from services.core.adapters.in_memory_notes import InMemoryNoteStore
@@ -39,6 +40,7 @@ def parts(folder: Path, *, port: int = 3000, **settings: object) -> Parts:
         tokens=InMemoryTokenBook(),
         audit=InMemoryAuditLog(),
         turns=InMemoryTurnLog(),
+        figures=InMemoryFigures(),
         clock=lambda: NOW,
     )
 
@@ -71,5 +73,6 @@ def keep(given: Parts, *memories: models.Memory) -> None:
             given.store.put([ports.Embedded(one, vector)])
 
 
-def _added(book: InMemoryJobBook, jobs: list[messages.Job]) -> None:
+def _added(book: InMemoryJobBook, jobs: list[messages.Job]) -> bool:
     book.add(jobs)
+    return True

@@ -85,7 +85,7 @@ def main(module: str) -> None:
     _mortal(spool.Spool, "remove", lambda *_: "unspool")
     learn = tasks.learn_turn
     tasks.learn_turn = lambda turn, **options: learn(turn, **{**options, "extractor": _Extractor(options["extractor"])})
-    sys.argv = [module]
+    sys.argv = [module, *sys.argv[2:]]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

@@ -17,7 +17,17 @@ import redis
 from msgspec.structs import replace
 
 from services.core import messages, models, note_api, ports, rights, seal, telemetry, tokens
-from services.core.adapters import known_tokens, qdrant_edge, redis_audit, redis_client, redis_jobs, redis_ledger, redis_tokens, redis_turn_log
+from services.core.adapters import (
+    known_tokens,
+    qdrant_edge,
+    redis_audit,
+    redis_client,
+    redis_figures,
+    redis_jobs,
+    redis_ledger,
+    redis_tokens,
+    redis_turn_log,
+)
 from services.core.adapters.redis_use_log import RedisUseLog
 from services.core.notes.writing import NoteWriter
 from services.core.recall import cache
@@ -223,12 +233,14 @@ def parts(folder: Path, client: redis.Redis, known: ports.TokenBook, upstream_ur
         tokens=known,
         audit=redis_audit.RedisAuditLog(client, sealed, lifetime_seconds=3600, looks_lifetime_seconds=3600),
         turns=redis_turn_log.RedisTurnLog(client, sealed, lifetime_seconds=3600),
+        figures=redis_figures.RedisFigures(client),
         clock=time.time,
     )
 
 
-def _added(book: ports.JobBook, jobs: list[messages.Job]) -> None:
+def _added(book: ports.JobBook, jobs: list[messages.Job]) -> bool:
     book.add(jobs)
+    return True
 
 
 def settle(world: World, people: Sequence[models.Principal] = PEOPLE, kinds: Sequence[Kind] = KINDS) -> None:

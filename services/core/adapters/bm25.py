@@ -6,7 +6,7 @@ from typing import NamedTuple
 import qdrant_edge
 
 _AVERAGE_MEMORY_WORDS = 15.0  # memories are single statements; the encoder's own default of 256 fits pages
-_IDENTIFIER = re.compile(r"[^\W_]+(?:[._#-]+[^\W_]+)+")
+_IDENTIFIER = re.compile(r"(?<![^\W_])[^\W_]++(?:[._#-]++[^\W_]++)+")  # from the beginning of a word alone: a long one is looked along once
 _SEPARATORS = re.compile(r"[._#-]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GLUE = "ǀ"  # a letter to every tokenizer, but in nobody's words: keeps an identifier in one piece

@@ -34,6 +34,10 @@ FLUSH_SECONDS = 60.0
 """How often at most a write is followed by a flush. Measured: it stops every thread of the process, for 6 ms on an idle disk and 70 ms on a busy
 one; without it a write takes 0.2 ms and is in the log all the same."""
 
+ROOM_BYTES = 100_000_000
+"""What must be free on the disk for a write. The shard writes to files that are mapped into memory: one that finds no room there ends the process
+(SIGBUS), with every stream that it relays. Each log that is begun takes 32 MB."""
+
 _SIDECAR = "collection.json"
 _PAGE = 1000
 T = TypeVar("T")
@@ -98,11 +102,13 @@ class EdgePoints:
             self._apply(edge.UpdateOperation.delete_points_by_filter(wanted))
         return count
 
-    def scroll(self, only: Only, *, limit: int, newest_by: str = "", without: Sequence[str] = (), dense: bool = False) -> list[Found]:
+    def scroll(
+        self, only: Only, *, limit: int, newest_by: str = "", oldest_by: str = "", without: Sequence[str] = (), dense: bool = False
+    ) -> list[Found]:
         request = edge.ScrollRequest(
             limit=limit,
             filter=_filter(only),
-            order_by=edge.OrderBy(key=newest_by, direction=edge.Direction.Desc) if newest_by else None,
+            order_by=_order(newest_by, oldest_by),
             with_payload=edge.PayloadSelector.Exclude(list(without)) if without else True,
             with_vector=[points.DENSE] if dense else False,
         )
@@ -121,6 +127,10 @@ class EdgePoints:
         query = edge.Query.Nearest(_sparse(terms), using=points.LEXICAL)
         return self._query(query, wanted, limit, edge.SearchParams(idf=edge.IdfParams(corpus=wanted)))
 
+    def search(self, vectors: Sequence[Sequence[float]], terms: Sparse | None, only: Only, *, limit: int) -> tuple[list[list[Found]], list[Found]]:
+        dense = [self.nearest(vector, only, limit=limit) for vector in vectors]
+        return dense, self.lexical(terms, only, limit=limit) if terms else []
+
     def values(self, field: str, only: Only, *, limit: int) -> list[tuple[str, int]]:
         request = edge.FacetRequest(key=field, limit=limit, exact=True, filter=_filter(only))
         answer = self._read(lambda shard: shard.facet(request))
@@ -136,11 +146,12 @@ class EdgePoints:
         with self._writing, _translated():
             if not self._unclean:
                 return
+            self._check_room()
             name = f"{_SHARD}-{uuid.uuid4().hex}"
             try:
                 purged = _empty(self._folder / name, self._layout, self._dimension)
                 self._copy_to(purged)
-                _describe(self._folder, msgspec.structs.replace(_read(self._folder / _SIDECAR), shard=name))
+                describe(self._folder, msgspec.structs.replace(_read(self._folder / _SIDECAR), shard=name))
             except BaseException:
                 shutil.rmtree(self._folder / name, ignore_errors=True)
                 raise
@@ -181,12 +192,17 @@ class EdgePoints:
             self._apply(*operations)
 
     def _apply(self, *operations: edge.UpdateOperation) -> None:
+        self._check_room()
         self._unclean = True
         for operation in operations:
             self._shard.update(operation)
         if time.monotonic() - self._flushed_at >= FLUSH_SECONDS:
             self._shard.flush()
             self._flushed_at = time.monotonic()
+
+    def _check_room(self) -> None:
+        if shutil.disk_usage(self._folder).free < ROOM_BYTES:
+            raise errors.Unavailable("Qdrant Edge", f"less than {ROOM_BYTES // 1_000_000} MB are free for {self._folder}")
 
     def _query(self, query: edge.Query, only: edge.Filter, limit: int, params: edge.SearchParams) -> list[Found]:
         if limit <= 0:
@@ -273,7 +289,7 @@ def _create(directory: Path, folder: Path, collection: Collection, layout: Layou
     draft = Path(tempfile.mkdtemp(prefix=".new-", dir=directory))
     try:
         _empty(draft / collection.shard, layout, collection.dimension).close()
-        _describe(draft, collection)
+        describe(draft, collection)
         with contextlib.suppress(FileExistsError):  # another opener was faster: its store is as good
             draft.rename(folder)
     finally:
@@ -291,7 +307,7 @@ def _empty(folder: Path, layout: Layout, dimension: int) -> edge.EdgeShard:
     return shard
 
 
-def _describe(folder: Path, collection: Collection) -> None:
+def describe(folder: Path, collection: Collection) -> None:
     """Written whole or not at all."""
     draft = folder / f".{_SIDECAR}"
     with draft.open("wb") as file:
@@ -357,7 +373,15 @@ def _filter(only: Only) -> edge.Filter:
         must.append(edge.FieldCondition(key=only.at_least[0], range=edge.RangeFloat(gte=only.at_least[1])))
     if only.under is not None:
         must.append(edge.FieldCondition(key=only.under[0], range=edge.RangeFloat(lt=only.under[1])))
-    return edge.Filter(must=must, must_not=[edge.HasIdCondition(set(only.but))] if only.but else None)
+    must_not: list[edge.ConditionType] = [edge.HasIdCondition(set(only.but))] if only.but else []
+    must_not += [edge.FieldCondition(key=each.field, match=edge.MatchAny(list(each.values))) for each in only.none_of]
+    return edge.Filter(must=must, must_not=must_not or None)
+
+
+def _order(newest_by: str, oldest_by: str) -> edge.OrderBy | None:
+    if newest_by or oldest_by:
+        return edge.OrderBy(key=newest_by or oldest_by, direction=edge.Direction.Desc if newest_by else edge.Direction.Asc)
+    return None
 
 
 def _one(clause: points.Clause) -> "edge.ConditionType":  # an alias that the stubs alone have

@@ -69,6 +69,12 @@ class InMemoryNoteStore:
         scores = brute_force.bm25(self._terms.query(text).indices, [held.terms for held in seen])
         return _best([models.PassageHit(held.passage, score, held.dense) for held, score in zip(seen, scores, strict=True) if score], limit)
 
+    def search(
+        self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: ports.NoteWhere = ports.ANY_NOTE
+    ) -> ports.Legs[models.PassageHit]:
+        dense = [self.nearest(scope, vector, limit=limit, where=where) for vector in vectors]
+        return ports.Legs(dense, self.lexical(scope, text, limit=limit, where=where))
+
     def entities(self, scope: models.Scope, kind: models.EntityKind, *, limit: int = 1000) -> list[tuple[str, int]]:
         found = Counter(key for note in self._seen(scope, ports.ANY_NOTE) for key in {entity.key for entity in note.entities})
         return note_payload.most_named_first(found.items(), kind)[: max(0, limit)]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from services.core import models, ports
+from services.core import models, ports, reviewing
 from services.core.adapters import brute_force, memory_payload, points
 from services.core.adapters.bm25 import Bm25
 
@@ -67,6 +67,12 @@ class InMemoryStore:
         scores = brute_force.bm25(self._bm25.query(text).indices, [point.terms for point in seen])
         return _best([models.Hit(point.memory, score, point.dense) for point, score in zip(seen, scores, strict=True) if score], limit)
 
+    def search(
+        self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: ports.Where = ports.CURRENT
+    ) -> ports.Legs[models.Hit]:
+        dense = [self.nearest(scope, vector, limit=limit, where=where) for vector in vectors]
+        return ports.Legs(dense, self.lexical(scope, text, limit=limit, where=where))
+
     def touch(self, scope: models.Scope, ids: Sequence[str], at: float) -> None:
         for memory in [point.memory for point in self._seen(scope, ports.ANY, points.valid_ids(ids))]:
             with self._lock:
@@ -80,9 +86,19 @@ class InMemoryStore:
             return sum(self._points.pop(memory_id, None) is not None for memory_id in seen)
 
     def total(self) -> Mapping[models.Status, int]:
-        with self._lock:
-            found = Counter(point.memory.status for point in self._points.values())
+        found = Counter(memory.status for memory in self._peoples(ports.ANY))
         return {status: found[status] for status in models.Status}
+
+    def census(self) -> ports.Census:
+        found = self._peoples(ports.ANY)
+        waiting = [memory.created_at for memory in found if reviewing.waits(memory)]
+        return ports.Census(Counter((memory.visibility, memory.status) for memory in found), min(waiting, default=None))
+
+    def anybody(self, where: ports.Where, *, limit: int) -> list[models.Memory]:
+        return memory_payload.newest_first(self._peoples(where))[: max(0, limit)]
+
+    def sample(self, where: ports.Where, *, limit: int) -> list[models.Memory]:
+        return sorted(self._peoples(where), key=lambda memory: memory.id)[: max(0, limit)]
 
     def owners(self, team: str) -> list[str]:
         with self._lock:
@@ -100,6 +116,11 @@ class InMemoryStore:
     def _point(self, memory: models.Memory, vector: Sequence[float]) -> _Point:
         terms = self._bm25.document(memory.text)
         return _Point(memory, brute_force.unit(vector), dict(zip(terms.indices, terms.values, strict=True)))
+
+    def _peoples(self, where: ports.Where) -> list[models.Memory]:
+        with self._lock:
+            held = [point.memory for point in self._points.values()]
+        return [memory for memory in held if memory.team not in models.CANARY_TEAMS and memory_payload.matches(memory, where)]
 
     def _seen(self, scope: models.Scope, where: ports.Where, ids: Sequence[str] | None = None) -> list[_Point]:
         with self._lock:

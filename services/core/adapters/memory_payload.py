@@ -13,6 +13,11 @@ LAYOUT = points.Layout(
     keywords=("team", "owner", "project", "visibility", "status", "category", "lineage", "attribute", "subject", points.REACH),
     numbers=("created_at", "accessed_at"),
 )
+WAITING: tuple[list[points.Clause], ...] = (
+    [(points.AnyOf("status", (str(models.Status.QUARANTINED), str(models.Status.PENDING))),)],
+    [(points.AnyOf("status", (str(models.Status.CURRENT),)),), (points.AnyOf("visibility", (str(models.Visibility.PROPOSED),)),)],
+)
+"""What waits for a decision (`reviewing.waits`), as two filters."""
 
 
 def clauses(scope: models.Scope, where: ports.Where) -> list[points.Clause]:
@@ -21,7 +26,12 @@ def clauses(scope: models.Scope, where: ports.Where) -> list[points.Clause]:
     seen = points.seen_by(scope, map(str, models.Status) if where.status is None else (str(where.status),))
     if scope.projects is not None:
         wanted.pop("status", None)  # is in what the scope sees
-    return seen + [(points.AnyOf(field, (str(value),)),) for field, value in wanted.items()]
+    return seen + [_is(field, value) for field, value in wanted.items()]
+
+
+def filters(where: ports.Where) -> list[points.Clause]:
+    """The filters alone, whoever's it is."""
+    return [_is(field, value) for field, value in _wanted(where).items()]
 
 
 def matches(memory: models.Memory, where: ports.Where) -> bool:
@@ -46,6 +56,10 @@ def decode(payload: Mapping[str, Any] | None) -> models.Memory:
 
 def newest_first(memories: Iterable[models.Memory]) -> list[models.Memory]:
     return sorted(memories, key=lambda memory: (-memory.created_at, memory.id))
+
+
+def _is(field: str, value: object) -> points.Clause:
+    return (points.AnyOf(field, (str(value),)),)
 
 
 def _wanted(where: ports.Where) -> dict[str, object]:

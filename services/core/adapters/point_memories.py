@@ -58,6 +58,14 @@ class PointMemories:
         terms = self._bm25.query(text)
         return _hits(self._points.lexical(terms, _only(scope, where), limit=limit)) if terms.indices else []
 
+    def search(
+        self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: ports.Where = ports.CURRENT
+    ) -> ports.Legs[models.Hit]:
+        points.check_dimension(vectors, self._points.dimension)
+        terms = self._bm25.query(text)
+        dense, lexical = self._points.search(vectors, terms if terms.indices else None, _only(scope, where), limit=limit)
+        return ports.Legs([_hits(each) for each in dense], _hits(lexical))
+
     def touch(self, scope: models.Scope, ids: Sequence[str], at: float) -> None:
         valid = points.valid_ids(ids)
         if valid:
@@ -68,7 +76,27 @@ class PointMemories:
         return self._points.delete(_only(scope, ports.ANY, valid)) if valid else 0
 
     def total(self) -> Mapping[models.Status, int]:
-        return {status: self._points.count(Only([(points.AnyOf("status", (str(status),)),)])) for status in models.Status}
+        return {status: self._points.count(_PEOPLES._replace(clauses=[_is("status", status)])) for status in models.Status}
+
+    def census(self) -> ports.Census:
+        counts = {
+            (visibility, models.Status(status)): count
+            for visibility in models.Visibility
+            for status, count in self._points.values("status", _PEOPLES._replace(clauses=[_is("visibility", visibility)]), limit=len(models.Status))
+        }
+        oldest = [
+            memory_payload.decode(found.payload).created_at
+            for waiting in memory_payload.WAITING
+            for found in self._points.scroll(_PEOPLES._replace(clauses=waiting), limit=1, oldest_by="created_at")
+        ]
+        return ports.Census({key: count for key, count in counts.items() if count}, min(oldest, default=None))
+
+    def anybody(self, where: ports.Where, *, limit: int) -> list[models.Memory]:
+        found = self._points.scroll(_peoples(where), limit=limit, newest_by="created_at") if limit > 0 else []
+        return memory_payload.newest_first(memory_payload.decode(each.payload) for each in found)
+
+    def sample(self, where: ports.Where, *, limit: int) -> list[models.Memory]:
+        return [memory_payload.decode(found.payload) for found in self._points.scroll(_peoples(where), limit=limit)] if limit > 0 else []
 
     def owners(self, team: str) -> list[str]:
         return [owner for owner, _ in self._points.values("owner", Only([(points.AnyOf("team", (team,)),)]), limit=points.MOST_OWNERS)]
@@ -88,6 +116,18 @@ class PointMemories:
 
 def _only(scope: models.Scope, where: ports.Where, ids: Sequence[str] | None = None) -> Only:
     return Only(memory_payload.clauses(scope, where), ids, under=memory_payload.under(where))
+
+
+_PEOPLES = Only(none_of=[points.AnyOf("team", models.CANARY_TEAMS)])
+"""Of all scopes but the canaries'."""
+
+
+def _peoples(where: ports.Where) -> Only:
+    return _PEOPLES._replace(clauses=memory_payload.filters(where), under=memory_payload.under(where))
+
+
+def _is(field: str, value: str) -> points.Clause:
+    return (points.AnyOf(field, (str(value),)),)
 
 
 def _hits(found: Sequence[Found]) -> list[models.Hit]:

@@ -76,6 +76,15 @@ class PointNotes:
         only = Only(note_payload.clauses(scope, where, "passage"))
         return _hits(self._points.lexical(terms, only, limit=limit)) if terms.indices else []
 
+    def search(
+        self, scope: models.Scope, vectors: Sequence[Sequence[float]], text: str, *, limit: int, where: ports.NoteWhere = ports.ANY_NOTE
+    ) -> ports.Legs[models.PassageHit]:
+        points.check_dimension(vectors, self._points.dimension)
+        terms = self._terms.query(text)
+        only = Only(note_payload.clauses(scope, where, "passage"))
+        dense, lexical = self._points.search(vectors, terms if terms.indices else None, only, limit=limit)
+        return ports.Legs([_hits(each) for each in dense], _hits(lexical))
+
     def entities(self, scope: models.Scope, kind: models.EntityKind, *, limit: int = 1000) -> list[tuple[str, int]]:
         found = self._points.values("named", Only(note_payload.clauses(scope, kind="note")), limit=_MOST_VALUES)
         return note_payload.most_named_first(found, kind)[: max(0, limit)]

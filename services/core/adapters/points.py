@@ -42,13 +42,15 @@ Clause = tuple[AnyOf, ...]
 
 
 class Only(NamedTuple):
-    """A filter: all clauses hold, the id is one of `ids` (None: any) and none of `but`, and a number is at least or under a bound."""
+    """A filter: all clauses hold, the id is one of `ids` (None: any) and none of `but`, a number is at least or under a bound, and nothing of
+    `none_of` holds."""
 
     clauses: Sequence[Clause] = ()
     ids: Sequence[str] | None = None
     but: Sequence[str] = ()
     at_least: tuple[str, float] | None = None
     under: tuple[str, float] | None = None
+    none_of: Sequence[AnyOf] = ()
 
 
 class Point(NamedTuple):
@@ -83,8 +85,11 @@ class Points(Protocol):
     def delete(self, only: Only) -> int:
         """How many there were."""
 
-    def scroll(self, only: Only, *, limit: int, newest_by: str = "", without: Sequence[str] = (), dense: bool = False) -> list[Found]:
-        """In no order, or by a number field, largest first. without: payload fields to leave out. dense: with the dense vectors."""
+    def scroll(
+        self, only: Only, *, limit: int, newest_by: str = "", oldest_by: str = "", without: Sequence[str] = (), dense: bool = False
+    ) -> list[Found]:
+        """In no order (that of the ids, which say nothing), or by a number field, largest or smallest first. without: payload fields to leave out.
+        dense: with the dense vectors."""
 
     def count(self, only: Only) -> int: ...
 
@@ -93,6 +98,9 @@ class Points(Protocol):
 
     def lexical(self, terms: Sparse, only: Only, *, limit: int) -> list[Found]:
         """By BM25, best first, with the dense vectors. A word is as rare as it is among those that pass the filter."""
+
+    def search(self, vectors: Sequence[Sequence[float]], terms: Sparse | None, only: Only, *, limit: int) -> tuple[list[list[Found]], list[Found]]:
+        """What `nearest` finds for each of the vectors, and `lexical` for the terms, asked together."""
 
     def values(self, field: str, only: Only, *, limit: int) -> list[tuple[str, int]]:
         """The values of a keyword field and how many points have each, most frequent first."""

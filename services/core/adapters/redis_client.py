@@ -13,7 +13,9 @@ from redis.retry import Retry
 
 from services.core import errors, leases, models
 
+LOCKS = "brb:lock:"
 _POLL_SECONDS = 0.02
+_DISK_FAILS = "MISCONF"  # how it refuses writes then
 _log = structlog.get_logger()
 
 
@@ -49,13 +51,26 @@ def rewrite_log(client: redis.Redis, *, wait_seconds: float = 60.0) -> None:
             if not _persistence(client).get("aof_enabled"):
                 return
             client.bgrewriteaof()
-            deadline = time.monotonic() + wait_seconds
-            while _rewriting(client):
-                if time.monotonic() > deadline:
-                    raise errors.Unavailable("redis", "it is still writing its append-only file anew")
-                time.sleep(_POLL_SECONDS)
+        wait_for_log(client, wait_seconds=wait_seconds)
     except redis.ResponseError as error:  # one that is somebody else's may not allow it
         _log.warning("redis_log_not_rewritten", error=type(error).__name__)
+
+
+def version(client: redis.Redis) -> str:
+    """Of the server, with its name."""
+    with translated():
+        found: Any = client.info("server")
+    return f"valkey {found['valkey_version']}" if "valkey_version" in found else f"redis {found['redis_version']}"
+
+
+def wait_for_log(client: redis.Redis, *, wait_seconds: float = 60.0) -> None:
+    """Until Redis does not write its append-only file anew (any more)."""
+    deadline = time.monotonic() + wait_seconds
+    with translated():
+        while _rewriting(client):
+            if time.monotonic() > deadline:
+                raise errors.Unavailable("redis", "it is still writing its append-only file anew")
+            time.sleep(_POLL_SECONDS)
 
 
 def _rewriting(client: redis.Redis) -> bool:
@@ -86,7 +101,7 @@ class Breaker:
 
 @contextmanager
 def translated(breaker: Breaker | None = None) -> Iterator[None]:
-    """Redis away, slow, loading or full: `errors.Unavailable`."""
+    """Redis away, slow, loading, full, or unable to write its log to the disk: `errors.Unavailable`."""
     if breaker is not None:
         breaker.check()
     try:
@@ -95,20 +110,26 @@ def translated(breaker: Breaker | None = None) -> Iterator[None]:
         if breaker is not None:
             breaker.trip()
         raise errors.Unavailable("redis", type(error).__name__) from error
+    except redis.ResponseError as error:
+        if _DISK_FAILS not in str(error):
+            raise
+        if breaker is not None:
+            breaker.trip()
+        raise errors.Unavailable("redis", "it can't write to its disk") from error
 
 
 def owner_lock(
-    client: redis.Redis, *, lease_seconds: float = 6.0, wait_seconds: float = 30.0
+    client: redis.Redis, *, lease_seconds: float = 6.0, wait_seconds: float = 30.0, opened: Callable[[], bool] = lambda: True
 ) -> Callable[[models.Principal], AbstractContextManager[None]]:
     """A lock for each owner: all writers of one owner's memories and notes go one after the other (docs/adr/0004). One that was killed holds it for
-    a lease. It moves the team's `write_clock` when it is taken and when it is given back."""
+    a lease. It moves the team's `write_clock` when it is taken and when it is given back. opened: whether anybody may write now (`store_gate`)."""
 
     @contextmanager
     def locked(principal: models.Principal) -> Iterator[None]:
-        lock = client.lock(f"brb:lock:{principal.team}:{principal.user}", timeout=lease_seconds, blocking_timeout=wait_seconds, thread_local=False)
+        name = f"{LOCKS}{principal.team}:{principal.user}"
+        lock = client.lock(name, timeout=lease_seconds, blocking_timeout=wait_seconds, thread_local=False)
         with translated():
-            if not lock.acquire():
-                raise errors.Unavailable("the owner's lock", "held by another writer")
+            _acquire(lock, opened, wait_seconds)
         try:
             with translated():
                 client.incr(_writes_of(principal.team))
@@ -121,6 +142,23 @@ def owner_lock(
                 lock.release()
 
     return locked
+
+
+def _acquire(lock: Lock, opened: Callable[[], bool], wait_seconds: float) -> None:
+    """With the gate open. It is looked at with the lock held: whoever closes it waits for the locks."""
+    deadline = time.monotonic() + wait_seconds
+    while lock.acquire():
+        try:
+            if opened():
+                return
+        except BaseException:
+            lock.release()
+            raise
+        lock.release()
+        if time.monotonic() > deadline:
+            raise errors.Unavailable("the store", "its writers are held for a backup or a reindex")
+        time.sleep(_POLL_SECONDS)
+    raise errors.Unavailable("the owner's lock", "held by another writer")
 
 
 def write_clock(client: redis.Redis, breaker: Breaker | None = None) -> Callable[[str], int]:

@@ -2,14 +2,14 @@
 
 import re
 import time
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from services.core import config, errors, models, ports, telemetry
+from services.core import config, errors, models, ports, telemetry, tracing
 from services.core.recall import asking, fusion, query, scoring, similarity
 
 Mode = Literal["hybrid", "bm25", "semantic"]
@@ -32,10 +32,16 @@ class Knobs(msgspec.Struct, frozen=True):
     min_similarity: float = 0.30
     candidates: int = 30
     impersonal: float = 0.12
+    decay: scoring.Decay = scoring.DECAY
 
     @classmethod
     def of(cls, settings: config.Settings) -> "Knobs":
-        return cls(max_memories=settings.max_memories, min_score=settings.min_score, min_similarity=settings.min_similarity)
+        return cls(
+            max_memories=settings.max_memories,
+            min_score=settings.min_score,
+            min_similarity=settings.min_similarity,
+            decay=scoring.Decay(settings.recency_half_life_days, settings.strength_half_life_days),
+        )
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -48,7 +54,7 @@ class Dropped(msgspec.Struct, frozen=True):
 class Recall(msgspec.Struct, frozen=True):
     """ranked: best first. mode: the one that was used. notices: why it is not the one asked for, or why nothing was searched.
     considered: the candidates that were dropped, best first. query: what was embedded and looked up. gate: the similarity that it took, None if
-    nothing was looked up."""
+    nothing was looked up. vector: the embedding of the query; vectors: the stored ones of what is ranked, by id; both only if they were asked for."""
 
     ranked: tuple[models.Ranked, ...]
     mode: Mode
@@ -56,6 +62,8 @@ class Recall(msgspec.Struct, frozen=True):
     considered: tuple[Dropped, ...] = ()
     query: str = ""
     gate: float | None = None
+    vector: Sequence[float] | None = None
+    vectors: Mapping[str, Sequence[float]] = {}
 
 
 def recall(
@@ -71,6 +79,7 @@ def recall(
     vector: Sequence[float] | None = None,
     exclude: Set[str] = frozenset(),
     embed_timeout_seconds: float | None = None,
+    keep_vectors: bool = False,
 ) -> Recall:
     """The current memories in the scope that a person's words call for.
 
@@ -91,8 +100,15 @@ def recall(
         knobs = replace(knobs, min_similarity=knobs.min_similarity + knobs.impersonal)
     started = time.monotonic()
     ranked, dropped = choose(rank(asked, found, knobs, now), knobs, exclude, now=now)
-    telemetry.RECALL_STAGE.labels("rank").observe(time.monotonic() - started)
-    return Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text, gate=knobs.min_similarity)
+    _took("rank", started)
+    answer = Recall(ranked=ranked, mode=used, notices=notices, considered=dropped, query=asked.text, gate=knobs.min_similarity)
+    return _with_vectors(answer, vectors, found) if keep_vectors else answer
+
+
+def _with_vectors(answer: Recall, vectors: Sequence[Sequence[float]], found: Iterable[fusion.Candidate]) -> Recall:
+    stored = {one.memory.id: one.vector for one in found if one.vector is not None}
+    ranked = {one.memory.id: stored[one.memory.id] for one in answer.ranked if one.memory.id in stored}
+    return replace(answer, vector=vectors[0] if vectors else None, vectors=ranked)
 
 
 def observe(result: Recall) -> None:
@@ -164,7 +180,13 @@ def embedded(
     except (errors.BrbError, TimeoutError) as error:
         return (), (f"recalled by words alone: {str(error) or 'the embedding took too long'}",)
     finally:
-        telemetry.RECALL_STAGE.labels("embed").observe(time.monotonic() - started)
+        _took("embed", started)
+
+
+def _took(stage: str, started: float) -> None:
+    seconds = time.monotonic() - started
+    telemetry.RECALL_STAGE.labels(stage).observe(seconds)
+    tracing.done(f"recall.{stage}", seconds)
 
 
 def _searched(
@@ -177,10 +199,11 @@ def _searched(
     limit: int,
 ) -> list[fusion.Candidate]:
     started = time.monotonic()
-    dense = fusion.merge([store.nearest(scope, vector, limit=limit, where=where) for vector in vectors])
-    lexical = store.lexical(scope, " ".join(part.text for part in asked.parts), limit=limit, where=where) if mode != "semantic" else []
+    text = " ".join(part.text for part in asked.parts) if mode != "semantic" else ""
+    found = store.search(scope, vectors, text, limit=limit, where=where)
+    dense, lexical = fusion.merge(found.dense), found.lexical
     listed = _listed(asked.listing, scope, where, store, limit) if asked.listing else []
-    telemetry.RECALL_STAGE.labels("search").observe(time.monotonic() - started)
+    _took("search", started)
     return fusion.fuse(dense, lexical, vectors, listed)
 
 
@@ -193,7 +216,7 @@ def _listed(listing: asking.Listing, scope: models.Scope, where: ports.Where, st
 
 def _scored(asked: query.Query, candidate: fusion.Candidate, knobs: Knobs, now: float) -> models.Ranked:
     like = similarity.likeness(asked, candidate)
-    standing = scoring.Standing.of(candidate.memory, now)
+    standing = scoring.Standing.of(candidate.memory, now, knobs.decay)
     alike, matched = like.similarity, like.matched
     if like.lift and not _admitted(standing, alike, knobs) and _admitted(standing, alike + like.lift, knobs):
         alike += like.lift

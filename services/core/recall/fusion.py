@@ -32,7 +32,7 @@ class Joined(NamedTuple):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A memory that a leg found, as `Joined` says. listed: it is of a kind that is asked for."""
+    """A memory that a leg found, as `Joined` says. listed: it is of a kind that is asked for. vector: the stored embedding, if a leg gave it."""
 
     memory: models.Memory
     cosine: float | None
@@ -41,6 +41,7 @@ class Candidate(msgspec.Struct, frozen=True):
     rrf: float
     agreement: float = 0.0
     listed: bool = False
+    vector: Sequence[float] | None = None
 
 
 def join(
@@ -81,9 +82,10 @@ def fuse(
     memories = {memory.id: memory for memory in (*listed, *(hit.memory for hit in (*lexical, *dense)))}
     asked_for = {memory.id for memory in listed}
     joined = join(_leg(dense), _leg(lexical), vectors)
+    stored = {hit.memory.id: hit.vector for hit in (*lexical, *dense)}
     nothing = Joined(None, None, None, 0.0, 0.0)
     candidates = [
-        Candidate(memory, *joined.get(key, nothing), listed=key in asked_for)  # the fields of both are in one order
+        Candidate(memory, *joined.get(key, nothing), listed=key in asked_for, vector=stored.get(key))  # the fields of both are in one order
         for key, memory in memories.items()
     ]
     return sorted(candidates, key=lambda candidate: (-candidate.rrf, candidate.memory.id))

@@ -70,10 +70,11 @@ _EVENT = re.compile(
     r"\b(?:outcome|result|cause|aftermath|course) of (?:the|our|my|last|this)\b|\bhow did (?:the|our|my) .{0,40}\bgo\b",
     re.IGNORECASE,
 )
+_BEFORE_CHARS = 40  # of a name, that tell whether a sentence begins with it
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(]\s*)$")
 _NAME = re.compile(r"(?<![\w'’-])[A-Z][\w&-]*[a-z0-9][\w&-]*(?:['’][A-Z]\w+)?(?: (?:of |the |& )?[A-Z][\w&-]*)*")
 _MARKED = re.compile(
-    r"""\[\[([^\]\n|#]+)[^\]\n]*\]\]|(?<![\w/#&])#([A-Za-z][\w/-]*)|(?<![\w/@.+-])@([A-Za-z][\w.-]*\w)|"([^"\n]{3,60})"|“([^”\n]{3,60})”"""
+    r"""\[\[([^\[\]\n|#]++)(?:[|#][^\[\]\n]*+)?+\]\]|(?<![\w/#&])#([A-Za-z][\w/-]*)|(?<![\w/@.+-])@([A-Za-z][\w.-]*\w)|"([^"\n]{3,60})"|“([^”\n]{3,60})”"""
 )
 _NO_NAMES = frozenset(_MONTHS) | frozenset(_DAYS) | lexical.STOP_WORDS
 
@@ -99,7 +100,7 @@ def _names(text: str) -> Iterator[str]:
     if any(letter.islower() for letter in text):
         for match in _NAME.finditer(text):
             name = match[0]
-            if _SENTENCE_START.search(text[: match.start()]):
+            if _SENTENCE_START.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()]):
                 name = name.partition(" ")[2]
             if name and name[0].isupper() and name.casefold() not in _NO_NAMES:
                 yield name

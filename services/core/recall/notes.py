@@ -122,8 +122,9 @@ def recall(
     used: engine.Mode = mode if vectors else "bm25"
     meant = intent.of(asked.text, now)
     started = time.monotonic()
-    dense = [hit for vector in vectors for hit in store.nearest(scope, vector, limit=knobs.candidates, where=where)]
-    by_words = store.lexical(scope, " ".join(part.text for part in asked.parts), limit=knobs.candidates, where=where) if used != "semantic" else []
+    text = " ".join(part.text for part in asked.parts) if used != "semantic" else ""
+    found = store.search(scope, vectors, text, limit=knobs.candidates, where=where)
+    dense, by_words = [hit for leg in found.dense for hit in leg], found.lexical
     telemetry.RECALL_STAGE.labels("search").observe(time.monotonic() - started)
     ranked, considered = gate(rank(asked, meant, dense, by_words, vectors, knobs, now), knobs)
     notes = linked(grouped(ranked), _links(store, scope, ranked, knobs), knobs.links)

@@ -107,3 +107,49 @@ def test_a_language_model_reads_turns_where_there_is_one(given: dict[str, Any], 
 def test_a_language_model_that_is_asked_for_must_be_named(extractor: str) -> None:
     with pytest.raises(errors.SetupError, match="BRB_EXTRACT_URL"):
         config.load(extractor=extractor)
+
+
+def test_a_secret_can_come_from_a_file_and_one_that_is_set_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("of the file\n")
+    (tmp_path / ".env").write_text(f"BRB_QDRANT_API_KEY_FILE={tmp_path / 'secret'}\n")
+    monkeypatch.setenv("BRB_SECRET_KEY_FILE", str(tmp_path / "secret"))
+    monkeypatch.setenv("BRB_KEY_FILE", str(tmp_path / "secret"))
+    monkeypatch.setenv("BRB_KEY", "itself")
+    monkeypatch.setenv("BRB_HOST_FILE", str(tmp_path / "secret"))
+    settings = config.load()
+
+    shown = [secret.get_secret_value() if secret else None for secret in (settings.secret_key, settings.qdrant_api_key, settings.key)]
+    assert shown == ["of the file", "of the file", "itself"]
+    assert settings.host == "127.0.0.1", "it is no secret"
+
+
+def test_a_secret_file_that_cant_be_read_is_one_line_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRB_SECRET_KEY_FILE", str(tmp_path / "none"))
+    with pytest.raises(errors.SetupError, match=r"BRB_SECRET_KEY_FILE: .*none can't be read: No such file"):
+        config.load()
+
+
+@pytest.mark.parametrize(
+    ("url", "password", "address"),
+    [
+        ("redis://redis:6379/0", "a/b@c", "redis://:a%2Fb%40c@redis:6379/0"),
+        ("redis://:own@redis:6379/0", "x", "redis://:own@redis:6379/0"),
+        ("redis://redis:6379", None, "redis://redis:6379"),
+        ("unix:///run/redis.sock", "x", "unix://:x@/run/redis.sock"),
+    ],
+)
+def test_the_password_of_redis_joins_an_address_that_has_none(url: str, password: str | None, address: str) -> None:
+    assert config.load(redis_url=url, redis_password=password).redis_address == address
+
+
+def test_only_who_vouches_for_the_port_may_listen_everywhere_without_tokens() -> None:
+    everywhere = "0.0.0.0"  # noqa: S104
+    with pytest.raises(errors.SetupError, match="loopback only"):
+        config.load(host=everywhere)
+    settings = config.load(host=everywhere, published_on_loopback=True)
+    assert settings.base_url == "http://127.0.0.1:3000", "what listens everywhere is called by loopback"
+
+
+def test_the_runtime_folder_can_be_elsewhere(tmp_path: Path) -> None:
+    assert config.load(data_dir=tmp_path / "data", runtime_dir=tmp_path / "run").metrics_dir == tmp_path / "run" / "metrics"
+    assert config.load(data_dir=tmp_path / "data").run_dir == tmp_path / "data" / "run"

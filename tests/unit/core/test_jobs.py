@@ -57,6 +57,15 @@ def test_a_missing_dependency_never_costs_an_attempt(book: InMemoryJobBook, cloc
     assert run(book, lambda _: []) == "done"
 
 
+@pytest.mark.parametrize("error", [errors.SetupError("start it with --embedding"), errors.WrongModel("7 numbers, not 384")])
+def test_a_dependency_that_is_set_up_wrongly_never_costs_an_attempt(book: InMemoryJobBook, clock: Clock, error: Exception) -> None:
+    for _ in range(3 * jobs.MAX_ATTEMPTS):
+        assert run(book, raising(error)) == "waiting"
+        assert book.dead() == []
+        clock.now += 60
+    assert run(book, lambda _: []) == "done"
+
+
 def test_a_failing_job_is_tried_again_later_and_ends_as_a_dead_letter(book: InMemoryJobBook, clock: Clock) -> None:
     outcomes = []
     for _ in range(jobs.MAX_ATTEMPTS):

@@ -16,7 +16,15 @@ from services.core import models, ports
 ROOT = Path(__file__).parent.parent.parent.parent
 
 VALUES = {"put": "the values name their own team and owner", "update": "the same"}
-SILENT = {"taken": bool, "total": Mapping[models.Status, int], "owners": list[str], "purge": type(None), "ping": type(None), "close": type(None)}
+SILENT = {
+    "taken": bool,
+    "total": Mapping[models.Status, int],
+    "census": ports.Census,
+    "owners": list[str],
+    "purge": type(None),
+    "ping": type(None),
+    "close": type(None),
+}
 """What takes no scope, and gives nothing of what is held: whether an id is there, numbers, names of owners."""
 
 
@@ -70,6 +78,8 @@ CALLS = """
         store.find()
         store.find(who)
         store.count()
+        store.anybody(ports.CURRENT, limit=1)
+        store.sample(ports.CURRENT, limit=1)
         store.nearest([0.1], limit=1)
         store.lexical("words", limit=1)
         store.delete(["id"])

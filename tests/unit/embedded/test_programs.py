@@ -29,3 +29,10 @@ def test_a_program_that_does_not_listen_yet_is_not_ready_and_leaves_nothing_open
         there.bind(str(settings.llama_socket))
         assert not llama.ready()
         gc.collect()  # what was left open would warn now, and warnings are errors
+
+
+def test_the_beat_is_a_program_of_its_own_that_is_missed_when_it_dies(settings: config.Settings) -> None:
+    """As a child of the worker it was not: nothing was published again from then on."""
+    argv = {each.name: each.argv for each in programs.programs(settings, FILES)}
+    assert "services.indexer.beat" in argv["beat"]
+    assert "--beat" not in argv["worker"]

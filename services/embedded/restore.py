@@ -1,0 +1,158 @@
+"""`brb restore`: out of a backup again, into a BRB that has nothing yet.
+
+BRB must be stopped; a Qdrant server and a Redis that are not BRB's own must run. Every byte is checked before anything is changed, and what is there
+already is never written over: with `force` it is put aside.
+"""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import redis
+
+from services.core import backup, config, errors, seal
+from services.core.adapters import points, redis_client, redis_replication
+from services.embedded import keeping, models, supervisor
+
+_KEPT = ("brb:jobs:", "brb:ledger:", "brb:tokens", "brb:audit:", "brb:told:", "brb:uses:")
+"""What is in a Redis that somebody has used."""
+
+
+class Restored(NamedTuple):
+    """kept: where what was there before is now, "" if there was nothing. notices: what is to be seen to before BRB is started."""
+
+    manifest: backup.Manifest
+    kept: str
+    notices: tuple[str, ...]
+
+
+def run(settings: config.Settings, file: Path, *, dry_run: bool, force: bool, say: supervisor.Say, progress: models.Progress) -> Restored:
+    """`BadInput` for a damaged backup or one of a later version. `SetupError` for one that does not fit, or if there is something already."""
+    if supervisor.state(settings) is not None:
+        raise errors.SetupError("BRB is running: stop it first (`brb down`)")
+    progress("restoring", 0.0)
+    manifest = backup.read(file)
+    notices = fitting(manifest, "server" if settings.qdrant_url else "edge", settings.embed_model)
+    if dry_run:
+        backup.verified(file)
+        progress("restoring", 1.0)
+        return Restored(manifest, "", notices)
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with keeping.staged(settings.data, "restore") as folder:
+        backup.verified(file, folder)
+        progress("restoring", 0.4)
+        _put_key(settings, manifest, folder)
+        with keeping.broker(settings, say, progress) as client:
+            _check_stopped(client)
+            kept = _put_aside(settings, client, force=force)
+            redis_replication.give(client, folder / backup.REDIS)
+        progress("restoring", 0.7)
+        counts = _give_collections(settings, manifest, folder) if settings.qdrant_url else _give_files(settings, folder)
+        for name, place in ((backup.SPOOL, settings.spool_path), (backup.ERASED, settings.erased_path)):
+            if (folder / name).exists():
+                (folder / name).replace(place)
+        progress("restoring", 1.0)
+    if counts != manifest.counts:
+        raise errors.SetupError(f"there is not what was backed up: {counts}, not {manifest.counts}. Don't start BRB on it; restore another backup")
+    return Restored(manifest, kept, notices)
+
+
+def fitting(manifest: backup.Manifest, store: str, model: str) -> tuple[str, ...]:
+    """Notices. `SetupError` if a BRB with such a store can't do anything with it. model: the configured one."""
+    if manifest.store != store:
+        other = "a Qdrant server: set BRB_QDRANT_URL" if manifest.store == "server" else "a BRB without a Qdrant server: unset BRB_QDRANT_URL"
+        raise errors.SetupError(f"it is the backup of {other}. From one to the other go `brb memories export` and `brb memories import`")
+    if manifest.schema_version > points.SCHEMA_VERSION:
+        raise errors.SetupError(f"it was written by a later BRB ({manifest.brb}, schema {manifest.schema_version}): use that version")
+    notices = []
+    if manifest.schema_version < points.SCHEMA_VERSION:
+        notices.append(f"it is of an earlier version ({manifest.brb}): run `brb reindex` before BRB is started")
+    if manifest.model != model:
+        notices.append(f"it is of the embedding model {manifest.model}: set BRB_EMBED_MODEL={manifest.model}, or run `brb reindex`")
+    return tuple(notices)
+
+
+def _put_key(settings: config.Settings, manifest: backup.Manifest, folder: Path) -> None:
+    """The key that it was sealed with must be here, or come with it."""
+    here = seal.kept_secret(settings)
+    if here is not None and backup.key_of(here) == manifest.key:
+        return
+    if not (folder / backup.KEY).exists():
+        raise errors.SetupError(
+            "what is in it is sealed with another key, and it does not hold that key: put the former secret.key into the data folder, "
+            "or set BRB_SECRET_KEY to it (ops/runbook.md, Lost key)"
+        )
+    if settings.secret_key is not None:
+        raise errors.SetupError("BRB_SECRET_KEY is another key than that of the backup: unset it, or set it to the former one")
+    place = settings.data / "secret.key"
+    if place.exists():
+        place.rename(place.with_name(f"secret.key.{keeping.stamp()}"))
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as key:
+        key.write((folder / backup.KEY).read_text())
+
+
+def _check_stopped(client: redis.Redis) -> None:
+    with redis_client.translated():
+        alive = sorted(name.decode().rpartition(":")[2] for name in client.scan_iter("brb:alive:*", count=1000))
+    if alive:
+        raise errors.SetupError(f"BRB is running ({', '.join(alive)}): stop it, and try again 20 seconds later")
+
+
+def _put_aside(settings: config.Settings, client: redis.Redis, *, force: bool) -> str:
+    """Where what is there was put, "" if there is nothing. `SetupError` if there is and nobody said `force`. A collection on a server is put aside
+    when another one takes its place."""
+    there = {"jobs, conversations or tokens": _used(client), "memories or notes": _holds(settings), "waiting turns": _spooled(settings.spool_path)}
+    found = [what for what, is_there in there.items() if is_there]
+    if found and not force:
+        raise errors.SetupError(f"there are {' and '.join(found)} here already: restore into an empty BRB, or --force puts them aside")
+    aside = settings.data / "backups" / f"before-restore-{keeping.stamp()}"
+    moved = [path for path in (settings.erased_path, *settings.data.glob(f"{settings.spool_path.name}*")) if path.exists()]
+    if settings.qdrant_url is None:
+        moved += [path for path in keeping.folders(settings).values() if path.exists()]
+    if not found:
+        for path in moved:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return ""
+    aside.mkdir(mode=0o700, parents=True)
+    redis_replication.take(client, aside / backup.REDIS)
+    for path in moved:
+        path.rename(aside / path.name)
+    return str(aside)
+
+
+def _used(client: redis.Redis) -> bool:
+    with redis_client.translated():
+        return any(next(client.scan_iter(f"{prefix}*", count=1000), None) is not None for prefix in _KEPT)
+
+
+def _holds(settings: config.Settings) -> bool:
+    if settings.qdrant_url is None:
+        return keeping.counted(settings.store_dir, settings.notes_dir) != backup.Counts()
+    with keeping.collections(settings) as collections:
+        return collections.counts() != backup.Counts()
+
+
+def _spooled(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(path)) as spool:
+        return spool.execute("SELECT 1 FROM jobs LIMIT 1").fetchone() is not None
+
+
+def _give_files(settings: config.Settings, folder: Path) -> backup.Counts:
+    counts = keeping.counted(folder / keeping.STORE, folder / keeping.NOTES)
+    for name, place in keeping.folders(settings).items():
+        if (folder / name).is_dir():
+            (folder / name).replace(place)
+    return counts
+
+
+def _give_collections(settings: config.Settings, manifest: backup.Manifest, folder: Path) -> backup.Counts:
+    with keeping.collections(settings, manifest) as collections:
+        for name, space in ((keeping.STORE, collections.memories), (keeping.NOTES, collections.notes)):
+            if (folder / name / backup.SNAPSHOT).exists():
+                collections.give(space, folder / name / backup.SNAPSHOT)
+        return collections.counts()

@@ -1,0 +1,78 @@
+"""All of a real Redis is taken while it goes on, and given to another one."""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from services.core import errors
+from services.core.adapters import redis_client, redis_replication
+from tests.support.redis_server import started
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
+        yield Path(path)
+
+
+def contents(client: redis.Redis) -> dict[bytes, bytes]:
+    return {key: client.dump(key) for key in client.scan_iter()}
+
+
+def test_what_is_taken_is_one_moment_and_what_is_given_survives_a_restart(folder: Path) -> None:
+    with ExitStack() as stack:
+        first = stack.enter_context(started(folder / "a"))
+        first.set("sealed", b"\0" * 100_000)
+        first.zadd("due", {"one": 1.5, "two": 2.5})
+        first.hset("job", mapping={"task": "learn", "attempts": 1})
+        first.set("passing", "x", ex=1000)
+        before = contents(first)
+        stop = threading.Event()
+
+        def write() -> None:
+            with redis_client.connect(f"unix://{folder / 'a' / 'r.sock'}", timeout_seconds=5) as client:
+                n = 0
+                while not stop.is_set():  # both or none of two keys, whenever it is taken
+                    n += 1
+                    client.mset({"left": n, "right": n})
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        redis_replication.take(first, folder / "copy.rdb")
+        stop.set()
+        writer.join()
+        assert not (folder / "a" / "dump.rdb").exists(), "nothing is left beside its log"
+
+        second = stack.enter_context(started(folder / "b"))
+        second.set("former", "x")
+        redis_replication.give(second, folder / "copy.rdb")
+        given = contents(second)
+        assert given.pop(b"left") == given.pop(b"right")
+        assert given == before
+        assert 900 < second.ttl("passing") <= 1000
+        assert second.role()[0] == b"master"
+        second.set("after", "it is a Redis like any other")
+    with started(folder / "b") as again:
+        assert again.get("sealed") == b"\0" * 100_000
+        assert again.get("after") is not None
+        assert again.get("former") is None
+
+
+def test_a_redis_that_does_not_understand_it_says_so_and_is_its_own_master_again(folder: Path) -> None:
+    (folder / "copy.rdb").write_bytes(b"REDIS9999" + b"\0" * 100)
+    with started(folder / "a", "--logfile", str(folder / "log")) as client:
+        with pytest.raises(errors.BrbError, match="did not take the copy"):
+            redis_replication.give(client, folder / "copy.rdb", wait_seconds=3)
+        assert client.role()[0] == b"master"
+
+
+def test_a_redis_that_may_not_be_copied_is_told_of(folder: Path) -> None:
+    with started(folder / "a") as client:
+        client.execute_command("ACL", "SETUSER", "default", "-sync", "-psync")
+        with pytest.raises(errors.SetupError, match="does not give a copy of itself: -NOPERM"):
+            redis_replication.take(client, folder / "copy.rdb")
