@@ -56,7 +56,7 @@ OVERVIEW = Dashboard(
                     "Oldest job",
                     "Age of the oldest job of any queue that is not done.",
                     "s",
-                    (Query(greatest("brb_queue_oldest_seconds")),),
+                    (Query(greatest("brb_queue_oldest_seconds", where='queue!="patient"')),),
                     Kind.NUMBER,
                     3,
                     (Limit(60, "orange"), Limit(900, "red")),
