@@ -107,7 +107,8 @@ _BY_REASON: dict[Reason, tuple[str, ...]] = {
         r"\b(?:everything|anything|all|whatever)(?: that)?(?: the)? (?:system|developers?|operator) (?:said|told|has told|instructed)\b",
         r"\b(?:ignore|disregard|disobey|override) (?:the )?(?:user|developer|operator|human|person)(?:'?s)? (?:wishes|requests?|orders|commands"
         r"|preferences|instructions)",
-        r"^\W*(?:begin|end|start)(?: of)?(?: new)?(?: system)? (?:prompt|memory|memories|context|instructions)\b|\bnew (?:task|orders?|prompt)\s*:",
+        r"^\W{0,20}(?:begin|end|start)(?: of)?(?: new)?(?: system)? (?:prompt|memory|memories|context|instructions)\b"
+        r"|\bnew (?:task|orders?|prompt)\s*:",
         r"\byour (?:guidelines|rules|restrictions|limits|filters|instructions|training) (?:do not|don't|no longer|never|are|were)\b",
         r"\byou (?:no longer have|now have no|have no)(?: more| any)? (?:restrictions|limits?|rules|filters|guidelines)\b|\bthe (?:real|actual"
         r"|true) (?:instructions?|rules|task)\b",

@@ -26,6 +26,7 @@ _LOOK_ALIKES = str.maketrans("авеікмнорсстухѕјԁοαερνι", "
 _SPACED = re.compile(r"\b\w(?:[ .\-_*]\w\b){5,}")
 _BLOB = re.compile(r"(?<![\w+/=\-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/])")
 _KEY_OR_HASH = re.compile(r"(?:sha\d+-|ssh-\w+ |ecdsa-\S+ )$")
+_LABEL_CHARS = 80  # before a blob, that tell what it is
 _ESCAPES = re.compile(r"(?:\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|&#x?[0-9a-f]{2,5};|%[0-9a-f]{2}){6,}", re.IGNORECASE)
 
 
@@ -81,14 +82,19 @@ def _readings(text: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     visible = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
-    return re.sub(r"[ \t\r\f\v]+", " ", visible.replace("’", "'")).casefold().strip()
+    return re.sub(r"\s+", _blank, visible.replace("’", "'")).casefold().strip()
+
+
+def _blank(run: re.Match[str]) -> str:
+    """One sign for a run of blanks: patterns that look along a run would look along it again from each of its signs."""
+    return "\n" if "\n" in run[0] else " "
 
 
 def _encoded(text: str) -> Reason | None:
     if _ESCAPES.search(text):
         return Reason.ENCODED
     for match in _BLOB.finditer(text):
-        if not _KEY_OR_HASH.search(text[: match.start()]) and _hides_text(match.group()):
+        if not _KEY_OR_HASH.search(text[max(0, match.start() - _LABEL_CHARS) : match.start()]) and _hides_text(match.group()):
             return Reason.ENCODED
     return None
 

@@ -24,3 +24,9 @@ class SelfTest(msgspec.Struct, frozen=True):
 
     at: datetime
     checks: tuple[Check, ...]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One of `GET /selftest/stream`, as a client reads it: `data` counts from 0."""
+
+    data: str

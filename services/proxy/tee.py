@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from services.proxy.wire import answers, calls, routes
+from services.proxy.wire import answers, calls, endings, routes
 
 _MAX_BYTES = 33_554_432
 
@@ -16,6 +16,7 @@ class Tee:
         self._route = route
         self._content_type = named.get("content-type", "")
         self._content_encoding = named.get("content-encoding", "")
+        self._ending = endings.Ending(route, self._content_type, self._content_encoding)
         self.size = 0
 
     def append(self, piece: bytes) -> None:
@@ -24,6 +25,10 @@ class Tee:
             self._pieces.append(piece)
         else:
             self._pieces.clear()
+
+    def closes(self, piece: bytes) -> bool:
+        """Whether the stream comes to its last event in this piece. To be asked of each, in order."""
+        return self._ending.comes(piece)
 
     def read(self, *, whole: bool) -> calls.Answer:
         """whole: whether the answer came to its end."""

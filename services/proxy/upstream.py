@@ -326,6 +326,9 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         assert self._parser is not None  # noqa: S101 - it calls
         status = self._parser.get_status_code()
+        if status < 100:
+            self._give_up("its answer is not HTTP")
+            return
         if status < 200:
             if self._taker is not None and status != 101:
                 self._taker.interim(status, self._reason, self._headers)

@@ -17,7 +17,7 @@ _REFERENCE = re.compile(
 )
 _DUMMY_WORDS = re.compile(
     r"(?:(?:my|your|the|some|user|db|api|a|test|new|old|foo|dummy|fake|example|sample|insert|put|enter|change|replace|placeholder|redacted|hidden|"
-    r"username|name|password|passwd|pass|pwd|pw|secret|token|key|apikey|access|auth|bearer|basic|private|public|client|here|me|this|it|with|"
+    r"name|password|passwd|pass|pwd|pw|secret|token|key|access|auth|bearer|basic|private|public|client|here|me|this|it|with|"
     r"value|string|str|text|none|null|nil|undefined|true|false|yes|no|empty|todo|tbd|required|optional|bar|baz|credentials?|login)[-_. ]?)+",
     re.IGNORECASE,
 )

@@ -72,8 +72,11 @@ def _wrong(item: object) -> str:
 
 _TOLD = {
     400: "What is asked for makes no sense: the message says what to give.",
+    401: "No valid token.",
     403: "Not for this caller.",
     404: "Nothing of that id within the caller's scope.",
+    413: "The body is larger than is taken at once.",
+    429: "Too many calls: `Retry-After` says for how many seconds to wait.",
     503: "Something that it takes is away: try again.",
 }
 

@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from litestar import MediaType, Response, get
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from litestar.openapi import ResponseSpec
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from services.core import api, errors, health, messages, models, telemetry
 from services.proxy.parts import Parts
-from services.proxy.routes import given, jobs
+from services.proxy.routes import failures, given, jobs
 
 _STALE_SECONDS = 60.0  # a job that waits longer than this means that nobody works on its queue
 _UNKNOWN = float("nan")
+_DOWN = ResponseSpec(str, description="What does not answer, one a line", media_type=MediaType.TEXT, generate_examples=False)
 T = TypeVar("T")
 
 
@@ -42,7 +43,7 @@ def alive() -> str:
     return "ok"
 
 
-@get("/readyz", media_type=MediaType.TEXT, sync_to_thread=True, tags=["operations"])
+@get("/readyz", media_type=MediaType.TEXT, sync_to_thread=True, tags=["operations"], responses={503: _DOWN})
 def ready(watch: given.Watching) -> Response[str]:
     """200 when every dependency answers, else 503 and the names of those that don't. Calls are relayed either way."""
     down = [f"{name}: {report.reason}" for name, report in health.check(watch.pings).items() if report.state != "ok"]
@@ -52,11 +53,10 @@ def ready(watch: given.Watching) -> Response[str]:
 @get("/metrics", sync_to_thread=True, include_in_schema=False)
 def metrics(parts: given.Parts, watch: given.Watching) -> Response[bytes]:
     """Prometheus text. Gauges of queues and memories are read now; one whose source is away is NaN."""
-    refresh(parts, watch)
-    return Response(generate_latest(_registry()), headers={"content-type": CONTENT_TYPE_LATEST})
+    return Response(exposed(parts, watch), headers={"content-type": CONTENT_TYPE_LATEST})
 
 
-HANDLERS = (healthy, alive, ready, metrics)
+HANDLERS = (*failures.told(healthy), alive, ready, metrics)
 
 
 def degraded(dependencies: Mapping[str, health.Report], queues: api.Jobs | None) -> bool:
@@ -76,21 +76,25 @@ def _down(dependencies: Mapping[str, health.Report]) -> list[str]:
 
 def _stuck(queues: api.Jobs | None) -> list[str]:
     ages = queues.oldest_seconds if queues else {}
-    return [f"the oldest job of queue {queue} waits for {age:.0f} s: is its worker running?" for queue, age in ages.items() if age > _STALE_SECONDS]
+    stale = {queue: age for queue, age in ages.items() if age > _STALE_SECONDS and queue != messages.Lane.PATIENT}
+    return [f"the oldest job of queue {queue} waits for {age:.0f} s: is its worker running?" for queue, age in stale.items()]
+
+
+def exposed(parts: Parts, watch: given.Watch) -> bytes:
+    refresh(parts, watch)
+    return telemetry.exposed()
 
 
 def refresh(parts: Parts, watch: given.Watch) -> None:
     """Set the gauges that mirror what is elsewhere."""
     spooled = watch.spooled()
     queues = _known(lambda: jobs.queues(parts.book, spooled))
-    for queue in messages.Queue:
+    for queue in messages.Lane:
         telemetry.QUEUE_DEPTH.labels(queue).set(queues.pending.get(queue, 0) if queues else _UNKNOWN)
         telemetry.QUEUE_OLDEST.labels(queue).set(queues.oldest_seconds.get(queue, 0) if queues else _UNKNOWN)
     telemetry.DEAD_LETTERS.set(queues.dead if queues else _UNKNOWN)
     telemetry.SPOOLED.set(spooled)
-    totals = _known(parts.store.total)
-    for status in models.Status:
-        telemetry.MEMORIES.labels("all", status).set(_UNKNOWN if totals is None else totals.get(status, 0))
+    watch.mirror.refresh(parts, watch.pings, watch.version)
 
 
 def _known(read: Callable[[], T]) -> T | None:
@@ -99,13 +103,3 @@ def _known(read: Callable[[], T]) -> T | None:
         return read()
     except errors.Unavailable:
         return None
-
-
-def _registry() -> CollectorRegistry:
-    """This process's metrics, or those of all processes when prometheus_client runs in its multi-process mode."""
-    together = CollectorRegistry()
-    try:
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-    except ValueError:  # not in that mode
-        return REGISTRY
-    return together

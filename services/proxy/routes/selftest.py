@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from litestar import Router, get, post
+from litestar.openapi import ResponseSpec
 from litestar.response import Stream
 
 from services.core import api, errors, messages, models, ports, rights, selftest_api
@@ -18,6 +19,7 @@ from services.proxy.routes import failures, given
 
 _LEARN_SECONDS = 15.0  # a busy worker takes its time
 _LOOK_SECONDS = 0.05
+_STREAM = ResponseSpec(selftest_api.Event, description="Five events", media_type="text/event-stream", generate_examples=False)
 _STATEMENT = "I prefer tabs over spaces in Python"
 
 
@@ -32,7 +34,7 @@ def tried(parts: given.Parts, watch: given.Watching) -> selftest_api.SelfTest:
     return selftest_api.SelfTest(api.time_of(parts.clock()), tuple(_check(name, test) for name, test in tests.items()))
 
 
-@get("/stream", sync_to_thread=False)
+@get("/stream", sync_to_thread=False, responses={200: _STREAM})
 def streamed() -> Stream:
     """Five server-sent events with pauses between them: whoever gets them all at once is behind something that holds streams back."""
     return Stream(_events(), media_type="text/event-stream", headers={"cache-control": "no-store"})

@@ -47,12 +47,14 @@ def to_upstream(raw: Sequence[Header], authority: bytes, length: int | None) -> 
     return kept
 
 
-def to_client(raw: Sequence[Header], added: Sequence[tuple[str, str]] = ()) -> list[Header]:
-    """An answer's headers for the client, duplicates and order kept."""
+def to_client(raw: Sequence[Header], added: Sequence[tuple[str, str]] = (), *, lengthless: bool = False) -> list[Header]:
+    """An answer's headers for the client, duplicates and order kept. lengthless: its status has no length (RFC 9110 §8.6): who believes in one takes
+    the next answer for its body. What is BRB's to say only BRB says."""
     dropped = _HOP | _nominated(raw)
-    if _has(raw, b"transfer-encoding"):
+    if lengthless or _has(raw, b"transfer-encoding"):
         dropped |= {b"content-length"}
-    return [header for header in raw if header[0].lower() not in dropped] + [(name.encode(), value.encode()) for name, value in added]
+    kept = [header for header in raw if (name := header[0].lower()) not in dropped and not name.startswith(_OWN)]
+    return kept + [(name.encode(), value.encode()) for name, value in added]
 
 
 def with_host(raw: Sequence[Header], authority: bytes) -> list[Header]:

@@ -1,5 +1,6 @@
 """Streams of events and coded bodies; and what an answer of Anthropic's said, read from a copy of its bytes after it has been relayed."""
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 
@@ -10,8 +11,11 @@ import zstandard
 from services.proxy.wire.calls import NO_ANSWER, Answer, Usage, asked, counts
 
 MAX_DECODED_BYTES = 67_108_864
+_MOST_CODINGS = 4  # one is the rule; each may blow a body up again
+_MOST_MEMBERS = 100  # of a body that was compressed in pieces: what is left behind each is copied
 
-
+# One line after the other, and blank ones together: a list of them would take twenty times the memory of a body that was made for that.
+_LINE = re.compile(rb"([^\r\n]+)(?:\r\n|\n|\r|\Z)|[\r\n]+")
 _NONE = msgspec.Raw(b"")
 _USAGE = msgspec.json.Decoder(dict[str, object])
 _COUNTED = Usage.__struct_fields__
@@ -102,19 +106,25 @@ def _asks(blocks: Iterable[_Block]) -> str:
 def events(body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Name and data of each event of a stream (WHATWG rules; a last event without its blank line counts if it is whole)."""
     name = b""
-    data: list[bytes] = []
-    for line in [*body.removeprefix(b"\xef\xbb\xbf").splitlines(), b""]:
-        if not line:
-            if data:
-                yield name, b"\n".join(data)
-            name, data = b"", []
+    data: bytearray | None = None
+    for match in _LINE.finditer(body.removeprefix(b"\xef\xbb\xbf")):
+        line = match[1]
+        if line is None:
+            if data is not None:
+                yield name, bytes(data)
+            name, data = b"", None
             continue
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            data.append(value)
+            if data is None:
+                data = bytearray(value)
+            else:
+                data += b"\n" + value
         elif field == b"event":
             name = value
+    if data is not None:
+        yield name, bytes(data)
 
 
 def _usage(raw: msgspec.Raw) -> dict[str, int]:
@@ -126,7 +136,10 @@ def _usage(raw: msgspec.Raw) -> dict[str, int]:
 
 def decoded(body: bytes, content_encoding: str) -> bytes | None:
     """A body without its content codings; None if it can't be decoded, or would be larger than MAX_DECODED_BYTES."""
-    for name in reversed([part.strip().lower() for part in content_encoding.split(",") if part.strip()]):
+    names = [part.strip().lower() for part in content_encoding.split(",") if part.strip()]
+    if len(names) > _MOST_CODINGS:
+        return None
+    for name in reversed(names):
         try:
             body = b"".join(_pieces(name, body))
         except (zlib.error, brotli.error, zstandard.ZstdError, ValueError):
@@ -153,9 +166,12 @@ def _pieces(encoding: str, body: bytes) -> Iterable[bytes]:
 
 def _inflated(body: bytes, window_bits: int) -> Iterator[bytes]:
     left = MAX_DECODED_BYTES
-    while body and left > 0:
+    for _ in range(_MOST_MEMBERS):
         inflater = zlib.decompressobj(window_bits)
         piece = inflater.decompress(body, left)
         left -= len(piece)
         yield piece
         body = inflater.unused_data
+        if not body or left <= 0:
+            return
+    raise ValueError("too many members")

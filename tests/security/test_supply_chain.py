@@ -1,0 +1,81 @@
+"""What `make security` says of dependencies and secrets; and that every lock file holds what it must, without a network."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+_spec = importlib.util.spec_from_file_location("security_audit", ROOT / "ops" / "security" / "audit.py")
+assert _spec is not None
+assert _spec.loader is not None
+audit = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = audit
+_spec.loader.exec_module(audit)
+
+HASH = f"--hash=sha256:{'0a' * 32}"
+
+
+def test_every_dependency_is_pinned_by_hash() -> None:
+    assert audit.unpinned() == []
+
+
+@pytest.mark.parametrize(
+    "line", ["httpx2>=2", "httpx2==2.16", "httpx2", "-e .", f"httpx2 @ file:///x {HASH}", "httpx2==2 --hash=md5:00", "git+ssh://x/y"]
+)
+def test_a_dependency_that_is_not_is_found(tmp_path: Path, line: str) -> None:
+    (tmp_path / "dev.txt").write_text(f"# made by\nanyio==4.1 \\\n    {HASH}\n    # via x\n{line}\n")
+
+    assert len(audit.unpinned(tmp_path)) == 1
+
+
+def test_pins_are_read_with_extras_and_markers() -> None:
+    lock = f"uvloop[x]==0.2 ; sys_platform != 'win32' \\\n    {HASH} \\\n    {HASH}\n    # via brb\n"
+
+    assert list(audit.pins(lock)) == [("uvloop", "0.2", 2)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        ("MIT", False),
+        ("LGPL-3.0-only", False),
+        ("GNU Lesser General Public License v2 or later (LGPLv2+)", False),
+        ("GPL-3.0-or-later", True),
+        ("GNU Affero General Public License v3", True),
+        ("MIT OR GPL-2.0", False),
+        ("Apache-2.0", False),
+    ],
+)
+def test_licences_that_would_bind_us_are_told_from_others(stated: str, found: bool) -> None:
+    assert audit.is_copyleft(stated) is found
+
+
+def test_made_up_secrets_of_tests_are_known_and_all_others_are_told_without_the_secret(tmp_path: Path) -> None:
+    made_up = next(iter(audit.MADE_UP))
+    found = [
+        {"rule": {"id": "jwt"}, "finding": {"path": str(tmp_path / path), "line": 7, "snippet": "hidden"}} for path in (made_up, "services/a.py")
+    ]
+
+    assert audit.findings(json.dumps({"findings": found}) + "\n{}", tmp_path) == [("jwt", "services/a.py", 7)]
+
+
+@pytest.mark.parametrize("path", ["tests/unit/core/test_redaction.py", "tests/e2e/test_secrecy.py"])
+def test_no_file_is_excused_that_there_is_not(path: str) -> None:
+    assert path in audit.MADE_UP
+    assert (ROOT / path).is_file()
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "said", "well"),
+    [
+        (0, "", "No known vulnerabilities found", True),
+        (1, "x 1.0 CVE", "Found 1 known vulnerability in 1 package", False),
+        (0, "Name Skip Reason\n" + "a could not be audited: a\n" * 9, "No known vulnerabilities found", None),
+        (1, "", "requests.exceptions.ConnectionError: no route", None),
+    ],
+)
+def test_a_database_that_does_not_answer_is_no_clean_bill(status: int, told: str, said: str, well: bool | None) -> None:
+    assert audit.read_advisories(status, told, said)[0] is well
