@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 from services.cli import (
     archives,
     audit,
+    backups,
     bench,
     connect,
     examples,
@@ -22,6 +23,7 @@ from services.cli import (
     notes,
     recall,
     reviews,
+    running,
     status,
     tokens,
     why,
@@ -62,6 +64,8 @@ def build() -> typer.Typer:
     app.command("connect")(connect.connected)
     app.command("why")(why.explained)
     app.command("reindex")(local.reindex)
+    app.command("backup")(backups.backed_up)
+    app.command("restore")(backups.restored)
     app.command("demo")(local.demo)
     app.command("bench")(bench.measured)
     app.command("recall")(recall.recalled)
@@ -73,6 +77,7 @@ def build() -> typer.Typer:
     app.add_typer(_models(), name="models")
     app.add_typer(_tokens(), name="token")
     app.add_typer(_members(), name="members")
+    app.add_typer(_run(), name="run")
     examples.show(app)
     return app
 
@@ -131,6 +136,18 @@ def _members() -> typer.Typer:
     group = typer.Typer(help="Who is in the team, and members leaving it.", no_args_is_help=True)
     group.command("list")(members.listed)
     group.command("remove")(members.removed)
+    return group
+
+
+def _run() -> typer.Typer:
+    group = typer.Typer(help="One process of BRB in the foreground, for containers and service managers.", no_args_is_help=True)
+    group.command("proxy")(running.proxy)
+    group.command("worker")(running.worker)
+    group.command("indexer")(running.indexer)
+    group.command("beat")(running.beat)
+    group.command("embedded")(running.embedded)
+    group.command("init")(running.init)
+    group.command("healthcheck")(running.healthcheck)
     return group
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 from services.core import errors, note_api
 
 if TYPE_CHECKING:
+    from services.core import backup as archives
     from services.core import config
 
 Say = Callable[[str], None]
@@ -54,9 +55,46 @@ class Carried(Protocol):
     @property
     def notes(self) -> int: ...
 
+    @property
+    def held_seconds(self) -> float | None: ...
+
 
 class Reindex(Protocol):
     def run(self, settings: "config.Settings", *, say: Say, progress: Progress) -> Carried: ...
+
+    def drop(self, settings: "config.Settings") -> list[str]: ...
+
+
+class Made(Protocol):
+    """A backup, and for how long writers waited for it."""
+
+    @property
+    def manifest(self) -> "archives.Manifest": ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def held_seconds(self) -> float: ...
+
+
+class Backup(Protocol):
+    def run(self, settings: "config.Settings", to: Path, *, with_key: bool, say: Say, progress: Progress) -> Made: ...
+
+
+class Restored(Protocol):
+    @property
+    def manifest(self) -> "archives.Manifest": ...
+
+    @property
+    def kept(self) -> str: ...
+
+    @property
+    def notices(self) -> tuple[str, ...]: ...
+
+
+class Restore(Protocol):
+    def run(self, settings: "config.Settings", file: Path, *, dry_run: bool, force: bool, say: Say, progress: Progress) -> Restored: ...
 
 
 class SkippedFile(Protocol):
@@ -131,6 +169,14 @@ def models() -> Models:
 
 def reindex() -> Reindex:
     return cast(Reindex, _module("reindex"))
+
+
+def backup() -> Backup:
+    return cast(Backup, _module("backup"))
+
+
+def restore() -> Restore:
+    return cast(Restore, _module("restore"))
 
 
 def notes() -> Notes:

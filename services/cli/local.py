@@ -23,8 +23,15 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Reindexed(msgspec.Struct, frozen=True):
+    """held_seconds: for how long writers waited; None where BRB was stopped for it."""
+
     memories: int
     notes: int
+    held_seconds: float | None
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    collections: list[str]
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -59,15 +66,29 @@ def down(as_json: options.Json = False) -> None:
     output.line("BRB is stopped" if stopped.was_running else "BRB was not running")
 
 
-def reindex(as_json: options.Json = False) -> None:
-    """Carry memories and notes over to the embedding model of the settings (with BRB stopped); the former store is kept under backups."""
+def reindex(
+    drop_old: Annotated[
+        bool, typer.Option("--drop-old", help="Only delete what was carried over and kept, on a Qdrant server: then there is no way back.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Carry memories and notes over to the embedding model of the settings; what was is kept.
+
+    On a Qdrant server BRB goes on meanwhile, and the same command goes on where it was stopped (docs/upgrading.md). In the data folder BRB must be
+    stopped.
+    """
     from services.core import config
 
+    if drop_old:
+        dropped = Dropped(embedded.reindex().drop(config.load()))
+        return output.json(dropped) if as_json else output.line(f"dropped: {', '.join(dropped.collections) or 'nothing, there was nothing to drop'}")
     with steps(plain=False) as (say, progress):
         carried = embedded.reindex().run(config.load(), say=say, progress=progress)
     if as_json:
-        return output.json(Reindexed(carried.memories, carried.notes))
+        return output.json(Reindexed(carried.memories, carried.notes, carried.held_seconds))
     output.line(f"{carried.memories} memories and {carried.notes} notes carried over")
+    if carried.held_seconds is not None:
+        output.note(f"writers waited for {carried.held_seconds:.1f} s. Now start BRB anew with this model: what runs with another one only reads")
 
 
 def demo(as_json: options.Json = False) -> None:

@@ -2,12 +2,19 @@
 
 import itertools
 import logging
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
+from typing import TextIO
 
+import psutil
 import structlog
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 # Around the relay's aim (a few ms) and the recall deadline (400 ms).
 _FAST_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.75, 1.5)
@@ -27,7 +34,8 @@ _AGES_DAYS = (1, 3, 7, 14, 30, 90, 180, 365)
 
 
 class Used(StrEnum):
-    """Whether an answer used a memory that its turn was told. unknown: the memory says nothing that the question had not said already."""
+    """Whether an answer used a memory that its turn was told. unknown: the memory says nothing that had not been
+    said already, or the answer has no words."""
 
     YES = "yes"
     NO = "no"
@@ -119,6 +127,9 @@ _CLOSED: Sequence[tuple[Counter | Gauge, Sequence[Sequence[str]]]] = (
     (MEMORY_USED, [list(Used)]),
     (REASKS, [list(Reask)]),
     (CANARY_RUNS, [["ok", "failed"]]),
+    (RECALL_OUTCOME, [["injected", "empty", "repeated", "deadline", "ledger_away", "error"]]),
+    (FACTS, [["turn"], ["facts", "none"]]),
+    (DEDUP, [["insert", "reinforce", "supersede", "close", "stale", "drop"]]),
 )
 
 
@@ -127,6 +138,45 @@ def start() -> None:
     for metric, values in _CLOSED:
         for labels in itertools.product(*values):
             metric.labels(*labels)
+    _take_room()
+
+
+def _take_room() -> None:
+    """The files of the multi-process mode are mapped into memory: on a full disk, the first event that needs a new page of one ended its process."""
+    try:
+        collector = MultiProcessCollector(CollectorRegistry())  # type: ignore[no-untyped-call]
+    except ValueError:  # not in that mode
+        return
+    for file in Path(collector._path).glob(f"*_{os.getpid()}.db"):
+        with suppress(OSError, AttributeError), file.open("rb+") as opened:  # macOS has no such call
+            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+
+
+def exposed() -> bytes:
+    """All metrics as Prometheus text: of this process, or, in prometheus_client's multi-process mode, of all that count in its folder, also of those
+    that have ended; what only a living process can tell (gauges of the `live` modes) goes with it."""
+    together = CollectorRegistry()
+    try:
+        folder = Path(_Together(together).folder)
+    except ValueError:  # not in that mode
+        return generate_latest(REGISTRY)
+    ProcessCollector(registry=together)
+    for pid in {int(file.stem.rpartition("_")[2]) for file in folder.glob("gauge_live*_*.db")}:
+        if not psutil.pid_exists(pid):
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    return generate_latest(together)
+
+
+class _Together(MultiProcessCollector):
+    """Passes by the file that a process has just begun: it is empty for a moment, and prometheus_client fails at it."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        super().__init__(registry)  # type: ignore[no-untyped-call]
+        self.folder: str = self._path
+
+    def collect(self) -> Iterable[Metric]:
+        files = [str(file) for file in Path(self.folder).glob("*.db") if file.stat().st_size]
+        return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def count_redacted(counts: Mapping[str, int]) -> None:
@@ -147,14 +197,30 @@ def configure_logging(level: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Unfailing(sys.stderr)),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(_Unfailing(sys.stderr))
     handler.setFormatter(_Brief("%(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=max(number, logging.INFO), handlers=[handler], force=True)
     for name in ("celery", "kombu", "httpx", "httpx2", "httpcore", "httpcore2", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Unfailing:
+    """Where a line can't be written, the disk being full, it is not: what was to be told of goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            return self._stream.write(text)
+        return 0
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 class _Brief(logging.Formatter):

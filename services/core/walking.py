@@ -16,6 +16,11 @@ def memories(store: ports.MemoryStore, scope: models.Scope, where: ports.Where =
     return _all(lambda before, limit: store.find(scope, replace(where, before=before), limit=limit), lambda memory: memory.created_at)
 
 
+def all_of(find: Callable[[float | None, int], Sequence[models.Memory]]) -> Iterator[models.Memory]:
+    """The same of any source of memories: find answers with those made before a time (None: all), newest first, so many at most."""
+    return _all(find, lambda memory: memory.created_at)
+
+
 def notes(store: ports.NoteStore, scope: models.Scope, where: ports.NoteWhere = ports.ANY_NOTE) -> Iterator[models.Note]:
     """The last changed first, with their texts. What is written meanwhile is not among them."""
     light = _all(lambda before, limit: store.find(scope, replace(where, before=before), limit=limit), lambda note: note.updated_at)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from services.core import errors, models, ports
+from services.core import errors, models, ports, telemetry
 from services.proxy.parts import Parts
 
 MOST_IDS = 100
@@ -45,7 +45,9 @@ def note(
         before=before or {},
     )
     try:
-        return parts.audit.add(event)
+        written = parts.audit.add(event)
+        telemetry.AUDITED.labels(act).inc()
+        return written
     except errors.Unavailable:
         _log.warning("audit_not_recorded", act=str(act), count=event.count)
         return ""

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from services.core import erasing, erasure_api, errors, memory_edit, messages, models, ports, rights, walking
+from services.core import erasing, erasure_api, errors, memory_edit, messages, models, ports, rights, telemetry, walking
 from services.core.erasing import Plan
 from services.core.notes.writing import NoteWriter
 from services.proxy import auditing
 from services.proxy.parts import Parts
 
 _TOGETHER = 500
+_PLACES = ("deleted", "changed", "notes", "ledger", "answers", "uses", "turns", "jobs", "spooled")  # as a receipt counts them
 _WAIT_SECONDS = 2.0  # for the files of a small store to be clean when the receipt is given
 
 _SHARED = "shared with the team, which keeps them: name their ids to erase them all the same"
@@ -171,6 +172,7 @@ class _Run:
                 self._done["deleted"] += parts.store.delete(_sight(owner), some)
             self._done["ledger"] += parts.ledger.forget(ids)
             self._done["turns"] += parts.turns.forget(owner.team, ids)
+            parts.figures.forget(ids)
         self._done["answers"] += parts.answers.clear(owner.team)
         self._done["changed"] += len(found.changed)
         self._ids += [memory.id for memory in found.gone]
@@ -204,6 +206,8 @@ class _Run:
 
     def receipt(self) -> erasure_api.Receipt:
         """Of a run that has come to its end. The files are cleaned."""
+        for place in _PLACES:
+            telemetry.ERASED.labels(place).inc(self._done[place])
         purged = [self._parts.sweeper.done(each, wait_seconds=_WAIT_SECONDS) for each in self._swept]
         return erasure_api.Receipt(
             ids=tuple(self._ids[: erasure_api.MOST_IDS]),
@@ -245,6 +249,7 @@ class _Run:
         parts = self._parts
         from_turns, quoted = erasing.turns(touched), erasing.quotes(touched)
         self._done["ledger"] += parts.ledger.forget(ids)
+        parts.figures.forget(ids)
         self._done["turns"] += parts.turns.forget(owner.team, ids)
         self._done["turns"] += parts.turns.drop(owner, lambda one: told(one) or erasing.concerns_told(one, from_turns, quoted))
         self._done["uses"] += parts.uses.forget(owner, ids)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import structlog
 
-from services.core import errors, models, telemetry
+from services.core import errors, models, telemetry, tracing
 from services.proxy import access, tee, upstream
 from services.proxy.upload import Upload
 from services.proxy.wire import calls, credentials, headers, http1, refusals, routes, splice
@@ -123,10 +123,12 @@ class Exchange:
         self._prepared: Prepared | None = None
         self._tee: tee.Tee | None = None
         self._telling: asyncio.Task[None] | None = None
+        self._told_by = 0.0  # when a client has waited for it long enough
         self._status = 0
         self._framed = False  # the answer goes out in chunks
         self._left: int | None = None  # bytes of the answer's body that are still to come, if it has a length
         self._held = b""
+        self._behind: list[bytes] = []  # what came with the last event of a stream, until the turn is recorded
         self._out: list[bytes] = []  # what one reading from the upstream brought goes out in one writing
         self._relayed: Outcome | None = None  # known once the upstream's answer is whole: clients may hang up a moment before the formal end
         self._over = False
@@ -329,7 +331,7 @@ class Exchange:
 
     def interim(self, status: int, reason: bytes, raw: list[Header]) -> None:
         if self._chunks and status != 100:  # we have answered the expectation ourselves; HTTP/1.0 knows no informational answers
-            self._out.append(http1.answer_head(status, reason, headers.to_client(raw)))
+            self._out.append(http1.answer_head(status, reason, headers.to_client(raw, lengthless=True)))
 
     def began(self, status: int, reason: bytes, raw: list[Header]) -> None:
         if self._prepared is not None:
@@ -337,7 +339,7 @@ class Exchange:
         self._status = status
         if self._prepared is not None and status == 200:
             self._tee = tee.Tee(self._route, headers.as_text(raw))
-        kept = headers.to_client(raw, self._prepared.headers if self._prepared else ())
+        kept = headers.to_client(raw, self._prepared.headers if self._prepared else (), lengthless=status == 204)
         bodiless = self._method == b"HEAD" or status in (204, 304)
         self._left = headers.content_length(kept) if not bodiless else None
         if not bodiless and self._left is None:
@@ -354,6 +356,33 @@ class Exchange:
     def piece(self, data: bytes) -> None:
         if self._tee is not None:
             self._tee.append(data)
+        if self._behind:
+            self._behind.append(data)
+        elif self._recorded and self._closes(data):
+            self._behind = [data]
+            self._do(self._let_go_recorded())
+        else:
+            self._pass(data)
+
+    def _closes(self, data: bytes) -> bool:
+        """Whether a reader of the stream takes the answer for whole with this piece: then it waits for the turn to be recorded, as the end does."""
+        assert self._tee is not None  # noqa: S101 - the caller looked
+        if not self._tee.closes(data):
+            return False
+        return self._tee.size <= _THREAD_BYTES and self._tee.read(whole=False).complete
+
+    async def _let_go_recorded(self) -> None:
+        await self._told_in_time()
+        if not self._over:
+            self._let_go()
+            self.flush()
+
+    def _let_go(self) -> None:
+        behind, self._behind = self._behind, []
+        for data in behind:
+            self._pass(data)
+
+    def _pass(self, data: bytes) -> None:
         if self._framed:
             self._out += http1.chunk(data)
         elif self._left is None or not self._recorded:
@@ -378,9 +407,15 @@ class Exchange:
         else:
             self._finish_answer(self._relayed)
 
+    async def _told_in_time(self) -> None:
+        """Until the turn is recorded, but no longer than a client may be kept waiting for its answer's end."""
+        telling, self._told_by = self._told(), self._told_by or time.perf_counter() + _RECORD_SECONDS
+        await asyncio.wait({telling}, timeout=max(0.0, self._told_by - time.perf_counter()))
+
     async def _finish_recorded(self, outcome: Outcome) -> None:
-        await asyncio.wait({self._told()}, timeout=_RECORD_SECONDS)
+        await self._told_in_time()
         if not self._over:
+            self._let_go()
             self._finish_answer(outcome)
 
     def _finish_answer(self, outcome: Outcome) -> None:
@@ -394,6 +429,7 @@ class Exchange:
             self._connection = None
             self._do(self._ask([], None, fresh=True))
             return
+        self._let_go()
         self.flush()
         if self.began_answer:  # close without its end, so that the client does not take it for the whole
             if self._framed or self._left is not None:
@@ -454,7 +490,10 @@ class Exchange:
         if self._work is not None and self._work is not asyncio.current_task():
             self._work.cancel()
         telemetry.RELAY_REQUESTS.labels(self._route, outcome).inc()
-        log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(time.perf_counter() - self._started, 3))
+        seconds = time.perf_counter() - self._started
+        log.info("relayed", route=self._route, outcome=outcome, status=self._status, seconds=round(seconds, 3))
+        turn = self._prepared.call.turn_id if self._prepared is not None and self._prepared.call.new_turn is not None else ""
+        tracing.done("relay", seconds, turn=turn, route=self._route, outcome=outcome, status=self._status)
         if self._prepared is not None:
             self._told()
 

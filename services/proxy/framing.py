@@ -24,6 +24,7 @@ LEAST_WORTH_CUTTING = 8
 
 strip = marks.strip
 
+_ITEM = re.compile(rf"{re.escape(marks.ITEM)}[^\]]*\] (.+)")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _TAG_START = re.compile(rf"(?!{PLACEHOLDER.pattern})[<＜﹤](?=[A-Za-z_]|\s*[/!?|])")
@@ -76,6 +77,11 @@ def neutral(text: str, longest: int = LONGEST_TEXT) -> str:
 def neutral_lines(text: str) -> str:
     """The same of a text whose lines mean something, a note's: they and their indents stay."""
     return _tame("\n".join(visible(text).splitlines()))
+
+
+def texts(block: str) -> list[str]:
+    """The memories' texts in a block, in order."""
+    return [found[1] for line in block.splitlines() if (found := _ITEM.match(line))]
 
 
 def _tame(text: str) -> str:

@@ -32,7 +32,8 @@ from services.proxy.wire.headers import Header
 
 log = structlog.get_logger(__name__)
 
-_KEEP_ALIVE_SECONDS = 75
+_HEAD_SECONDS = 75  # from the beginning of a connection, or its last answer, until there is a whole head: idle, or sent slowly on purpose
+_BODY_SECONDS = 75.0  # without a byte of a body that is to come
 _LOOK_SECONDS = 0.5
 _LEFT = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 _LINGER_SECONDS = 5.0
@@ -43,7 +44,9 @@ _NOT_HTTP = refusals.last_answer(
 )
 _WRONG_VERSION = refusals.last_answer(HTTPStatus.BAD_REQUEST, "BRB serves HTTP/1.1 and HTTP/1.0, and no other version of HTTP.")
 _FRAGMENT = refusals.last_answer(HTTPStatus.BAD_REQUEST, "A fragment (#) is no part of what a request asks for: leave it off the address.")
+_TUNNEL = refusals.last_answer(HTTPStatus.NOT_IMPLEMENTED, "BRB opens no tunnels: it relays calls to the API that it was told of, and nothing else.")
 _TOO_LONG = refusals.last_answer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too long.")
+_SLOW = refusals.last_answer(HTTPStatus.REQUEST_TIMEOUT, "The rest of the request did not come in time.")
 _MISTAKE = refusals.last_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "BRB made a mistake: see its log.")
 
 
@@ -69,7 +72,7 @@ def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: i
         date_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=drain_seconds,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=_HEAD_SECONDS,
     )
 
 
@@ -112,7 +115,10 @@ class Front(HttpToolsProtocol):
         self._own: RequestResponseCycle | None = None
         """The last call of BRB's own routes that was given to the app."""
         self._in_head = False
+        self._in_body = False
         self._head_bytes = 0
+        self._heard_at = 0.0
+        self._late: asyncio.TimerHandle | None = None
         self._resuming = False
         self._watch: asyncio.TimerHandle | None = None
         self._lingering: asyncio.TimerHandle | None = None
@@ -123,8 +129,18 @@ class Front(HttpToolsProtocol):
         """Whose request comes in now."""
         return self.cycle if isinstance(self.cycle, Exchange) else None
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(_HEAD_SECONDS, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self._in_head:
+            self._reject(_SLOW)
+        else:
+            super().timeout_keep_alive_handler()
+
     def data_received(self, data: bytes) -> None:
-        self._unset_keepalive_if_required()
+        self._heard_at = self.loop.time()
         if self._lingering is not None:
             self._linger(len(data))
             return
@@ -200,18 +216,24 @@ class Front(HttpToolsProtocol):
         if self._resuming:
             return
         self._in_head = False
+        self._in_body = True
+        self._unset_keepalive_if_required()
         if self._lingering is not None:
             return  # it came with what was answered last
+        if self._late is None:
+            self._late = self.loop.call_later(_BODY_SECONDS, self._look_for_body)
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
             raise _Refused(_WRONG_VERSION)
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            raise _Refused(_TUNNEL)
         if b"#" in self.url:
             raise _Refused(_FRAGMENT)
         self.url, authority = routes.asked(self.url)
         if authority is not None:
             self._spelt = headers.with_host(self._spelt, authority)
             self.headers[:] = headers.with_host(self.headers, authority)
-        method = self.parser.get_method()
         target, token = credentials.split(self.url)
         if not routes.relayed(method.decode(), target.partition(b"?")[0]):
             super().on_headers_complete()
@@ -256,6 +278,7 @@ class Front(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return  # the parser has skipped the body: `_stay` goes on with it
+        self._in_body = False
         if (exchange := self._exchange) is not None:
             exchange.uploaded()
         else:
@@ -285,8 +308,10 @@ class Front(HttpToolsProtocol):
             super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._lingering is not None:
-            self._lingering.cancel()
+        self._unset_keepalive_if_required()
+        for timer in (self._lingering, self._late):
+            if timer is not None:
+                timer.cancel()
         self._leave()
         if self._exchange is not None:
             self.cycle = None  # type: ignore[assignment]  # uvicorn's own cycles are told through it
@@ -321,6 +346,21 @@ class Front(HttpToolsProtocol):
             self.transport.abort()
         else:
             self._watch = self.loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _look_for_body(self) -> None:
+        """Whoever stays silent in the middle of a body holds a connection, and what has come so far, for nothing."""
+        self._late = None
+        if not self._in_body or self._lingering is not None or self.transport.is_closing():
+            return
+        if self.flow.read_paused:
+            self._heard_at = self.loop.time()  # it is not the client that keeps us waiting
+        left = self._heard_at + _BODY_SECONDS - self.loop.time()
+        if left > 0:
+            self._late = self.loop.call_later(left, self._look_for_body)
+        elif self.cycle is None or self.cycle.response_complete:
+            self.close()
+        else:
+            self._reject(_SLOW)
 
     def _leave(self) -> None:
         if self.answering is not None:

@@ -15,9 +15,9 @@ from typing import Literal
 import msgspec
 import structlog
 
-from services.core import errors, models, ports, rights, telemetry
+from services.core import errors, models, ports, rights, telemetry, tracing
 from services.core.recall import budget, engine, rewriting
-from services.proxy import framing, learning, leaving, redacting, relay, telling
+from services.proxy import framing, learning, leaving, observing, redacting, relay, telling
 from services.proxy.parts import Parts
 from services.proxy.wire import calls, splice
 
@@ -277,14 +277,23 @@ class Injection:
         took_ms = (time.monotonic() - case.started) * 1000
         redact = self._redacting.within(call.principal.team)
         self._telling.submit(lambda: self._keep(call.principal, telling.told(call, outcome, finding, took_ms=took_ms, redact=redact)))
+        if finding is not None:
+            self._telling.submit(lambda: self._observe(call, outcome, finding))
 
     def _keep(self, principal: models.Principal, told: ports.Told) -> None:
         """A memory may be forgotten while its turn is recorded: whoever forgets deletes it first, and then what tells of it."""
         parts = self._parts
         parts.turns.add(principal, told)
         scope = rights.managed(principal)
-        gone = [one.id for one in told.considered if not one.reason and parts.store.get(scope, one.id) is None]
-        parts.turns.forget(principal.team, gone)
+        shown = {one.id: parts.store.get(scope, one.id) for one in told.considered if not one.reason}
+        parts.turns.forget(principal.team, [each for each, memory in shown.items() if memory is None])
+        observing.superseded(shown.values())
+
+    def _observe(self, call: calls.Call, outcome: str, finding: telling.Finding) -> None:
+        parts = self._parts
+        if outcome == "injected":
+            observing.block(finding, parts.clock())
+        observing.shadowed(call.turn_id, _scope(call), finding.recall, store=parts.store, share=parts.settings.shadow_share)
 
     async def _worked(self, case: _Case) -> None:
         """One hand-over to a thread is all that a call waits for; but when the recalls are busy, the ledger is not to wait for them."""
@@ -319,7 +328,8 @@ class Injection:
     def _make_entry(self, case: _Case) -> None:
         turn = case.call.new_turn
         assert turn is not None  # noqa: S101 - the caller looked
-        framed = self._recalled(case, self._query(case))
+        with tracing.span("recall", case.call.turn_id):
+            framed = self._recalled(case, self._query(case))
         if case.closed:
             return
         entry = ports.Entry(framed.text if framed else "", framed.memory_ids if framed else (), turn=case.call.turn_id, at=case.call.at)
@@ -343,16 +353,16 @@ class Injection:
 
     def _recalled(self, case: _Case, words: str) -> framing.Framed | None:
         parts, call = self._parts, case.call
-        projects = frozenset({call.project}) if call.project else frozenset()
         found = engine.recall(
             words,
-            models.Scope(call.principal.team, call.principal.user, projects),
+            _scope(call),
             store=parts.store,
             embedder=self._embedder,
             knobs=self._knobs,
             now=parts.clock(),
             exclude=case.old.shown,
             embed_timeout_seconds=max(0.01, (case.deadline - time.monotonic()) * _EMBED_SHARE),
+            keep_vectors=True,
         )
         engine.observe(found)
         redact = self._redacting.within(call.principal.team)
@@ -371,14 +381,22 @@ class Injection:
         found = learning.jobs(prepared.call, answer, prepared.entry, self._redacting.within(prepared.call.principal.team), self._parts.clock())
         if leaving.shut_out(self._parts, prepared.call.principal):  # while the answer came
             return
-        if found:
-            self._parts.enqueue(found)
+        recorded = self._parts.enqueue(found) if found else True
+        if prepared.call.new_turn is not None:
+            telemetry.TURNS.labels(observing.turned(found, recorded=recorded)).inc()
+            block = prepared.entry.block if prepared.entry else ""
+            self._telling.submit(lambda: observing.answered(prepared.call, answer, block))
         if leaving.shut_out(self._parts, prepared.call.principal):
             return leaving.take_back(self._parts, found)
         try:
             self._parts.ledger.write(answered(prepared, answer))
         except errors.Unavailable:
             _log.warning("ledger_away")  # a later conversation that begins alike is then told the same
+
+
+def _scope(call: calls.Call) -> models.Scope:
+    """What a recall for the call may see: of the team's projects only the one that it is in."""
+    return models.Scope(call.principal.team, call.principal.user, frozenset({call.project} if call.project else ()))
 
 
 class _Count:

@@ -15,7 +15,7 @@ def _none_spooled(_: erasing.Concerns) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """`enqueue` records jobs and publishes their ids, or spools them when Redis is away; it never raises for that, and it blocks:
+    """`enqueue` records jobs and publishes their ids, or spools them when Redis is away (False); it never raises for that, and it blocks:
     call it off the event loop. `owner_lock` serialises all writers of one owner's memories and notes,
     and moves the clock that `answers` goes by: what is written without it, an answer that is held does not know of.
     `ask`: a language model, if there is one that may be asked while a call waits. `unspool`: erases jobs that wait on this machine for Redis;
@@ -27,13 +27,14 @@ class Parts:
     embedder: ports.Embedder
     ledger: ports.Ledger
     book: ports.JobBook
-    enqueue: Callable[[list[messages.Job]], None]
+    enqueue: Callable[[list[messages.Job]], bool]
     owner_lock: Callable[[models.Principal], AbstractContextManager[object]]
     answers: cache.Cache[answers.Answer]
     uses: ports.UseLog
     tokens: ports.TokenBook
     audit: ports.AuditLog
     turns: ports.TurnLog
+    figures: ports.Figures
     clock: Callable[[], float]
     ask: rewriting.Ask | None = None
     unspool: Callable[[erasing.Concerns], int] = _none_spooled

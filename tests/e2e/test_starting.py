@@ -41,7 +41,7 @@ def test_it_starts_detached_shows_its_state_and_stops_then_starts_again_with_all
     assert fresh.url in up.stdout
     assert "ANTHROPIC_BASE_URL" in up.stdout
     processes = fresh.everything()
-    assert {"redis", "llama", "worker", "proxy"} == set(fresh.state.processes)
+    assert {"redis", "llama", "worker", "beat", "proxy"} == set(fresh.state.processes)
 
     status = fresh.command("status", "--json")
     assert (status.returncode, json.loads(status.stdout)["status"]) == (0, "ok")

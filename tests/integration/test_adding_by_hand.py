@@ -73,7 +73,7 @@ def team(settings: config.Settings, llama_socket: Path) -> Iterator[Team]:
             answers=cache.Cache(redis_client.write_clock(clients[0]), lambda: in_memory.NOW),
             clock=iter(range(1_790_000_000, 1_800_000_000)).__next__,
         )
-        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock)
+        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock, figures=parts.figures)
         apps = {messages.Task.LEARN_TURN: create_worker(settings), messages.Task.STORE_FACTS: indexer}
         with TestClient(create_app(parts), base_url="http://127.0.0.1:3000", raise_server_exceptions=False) as client:
             yield Team(client, parts, book, recorded, apps)
@@ -156,7 +156,7 @@ def test_a_statement_that_could_not_be_written_leaves_a_job_that_makes_nothing(t
     with monkeypatch.context() as broken:
         broken.setattr(team.parts.store, "put", None)
         assert team.client.post("/memories", json={"text": "We release on Mondays"}).status_code == 500
-    assert team.book.pending()[messages.Queue.LEARN] == 1
+    assert team.book.pending()[messages.Lane.LEARN] == 1
     team.work()
     assert team.texts("all") == []
 

@@ -105,7 +105,7 @@ def host(settings: config.Settings, llama_socket: Path) -> Iterator[Host]:
             unspool=intake.forget,
             sweeper=sweeper,
         )
-        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock)
+        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock, figures=parts.figures)
         apps = {LEARN: create_worker(settings), STORE: indexer}
         sweeper.start()
         with TestClient(create_app(parts), base_url="http://127.0.0.1:3000", raise_server_exceptions=False) as client:
@@ -163,7 +163,7 @@ def test_forgotten_while_a_worker_reads_it_nothing_follows(host: Host) -> None:
     follows = messages.Job.of(STORE, messages.StoreFacts(turn="t1", principal=ME, said_at=1.0, facts=()))
     assert not host.book.extend(claim)
     assert not host.book.finish(claim, [follows])
-    assert (host.do(STORE, "t1"), dict(host.book.pending())[messages.Queue.INDEX]) == ("gone", 0)
+    assert (host.do(STORE, "t1"), dict(host.book.pending())[messages.Lane.INDEX]) == ("gone", 0)
 
 
 @pytest.mark.parametrize("by", ["ids", "session", "all"])

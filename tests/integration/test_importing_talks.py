@@ -81,8 +81,9 @@ class Team(NamedTuple):
             job_id = self.recorded.pop(0)
             kind, _, turn = job_id.partition("-")
             self._twice(kind, job_id)
-            if kind.startswith("learn") and self.book.known([f"store_facts-{turn}"]):
-                self._twice("store_facts", f"store_facts-{turn}")
+            for then in ("store_facts", "store_imported"):
+                if kind.startswith("learn") and self.book.known([f"{then}-{turn}"]):
+                    self._twice(then, f"{then}-{turn}")
 
     def _twice(self, kind: str, job_id: str) -> None:
         task, app = self.apps[kind]
@@ -126,7 +127,7 @@ def team(redis_address: str, tmp_path: Path, llama_socket: Path) -> Iterator[Tea
             answers=cache.Cache(redis_client.write_clock(clients[0]), lambda: in_memory.NOW),
         )
         worker = create_worker(settings)
-        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock)
+        indexer = create_indexer(settings, writer=Writer(store, embedder, clock=parts.clock), book=book, owner_lock=lock, figures=parts.figures)
         apps = {
             task.removeprefix("brb."): (task, worker if messages.QUEUE_OF[task] is messages.Queue.LEARN else indexer)
             for task in messages.Task

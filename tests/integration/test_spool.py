@@ -1,5 +1,6 @@
 """Jobs outlive an outage of Redis: spooled to disk, sealed, drained in order."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_jobs_are_spooled_while_redis_is_away_and_drained_when_it_is_back(tmp_pa
     assert back.drain() == 2
     assert published == [learn("t1").id, learn("t2").id]
     assert len(kept) == 0
-    assert book(redis_address).pending()[messages.Queue.LEARN] == 2
+    assert book(redis_address).pending()[messages.Lane.LEARN] == 2
 
 
 def test_draining_goes_on_by_itself(tmp_path: Path, redis_address: str) -> None:
@@ -44,7 +45,7 @@ def test_draining_goes_on_by_itself(tmp_path: Path, redis_address: str) -> None:
     intake.start()
     wait_until(lambda: len(waiting) == 0)
     intake.stop()
-    assert book(redis_address).pending()[messages.Queue.LEARN] == 250
+    assert book(redis_address).pending()[messages.Lane.LEARN] == 250
 
 
 def test_the_spool_holds_no_word_in_clear(tmp_path: Path) -> None:
@@ -74,3 +75,22 @@ def test_a_job_sealed_with_another_key_stays_and_holds_up_no_other(tmp_path: Pat
     assert published == [learn("t2").id]
     assert len(kept) == 1, "it is counted, so that it is seen"
     assert spool.Spool(tmp_path / "s", Seal("former")).peek() == [learn("t1")]
+
+
+def test_processes_that_share_the_spool_drain_it_once_and_forget_what_another_has_spooled(tmp_path: Path, redis_address: str) -> None:
+    published: list[str] = []
+    one, other = spool.Spool(tmp_path / "s", SEAL), spool.Spool(tmp_path / "s", SEAL)
+    one.put([learn("t1"), learn("t2")])
+    other.put([learn("t3")])
+    intakes = [spool.Intake(book(redis_address), lambda job, _: published.append(job), each) for each in (one, other)]
+    assert intakes[1].forget(lambda job: job.id == learn("t1").id) == 1
+
+    with one.alone():
+        draining = threading.Thread(target=intakes[1].drain)
+        draining.start()
+        draining.join(0.3)
+        assert draining.is_alive(), "it waits for whoever is about to forget"
+        assert published == []
+    draining.join(10)
+    assert intakes[0].drain() == 0
+    assert published == [learn("t2").id, learn("t3").id]

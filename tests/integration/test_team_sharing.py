@@ -176,7 +176,7 @@ def test_what_is_released_is_current_and_compared_with_the_others(call: Call, pa
     (waiting,) = call("ana", "GET", "/reviews?why=pending")[1]["waiting"]
     assert waiting["may"] == ["keep", "release"]
     assert call("ana", "POST", "/reviews", {"decision": "release", "ids": [one.id]})[1]["results"][0]["memory"]["status"] == "current"
-    assert parts.book.pending()[messages.Queue.INDEX] == 1
+    assert parts.book.pending()[messages.Lane.INDEX] == 1
 
 
 def test_a_curator_corrects_what_is_proposed_and_a_member_only_his_own(call: Call, parts: Parts) -> None:

@@ -100,7 +100,7 @@ def test_too_much_that_waits_asks_for_a_pause_but_what_is_known_passes(parts: Pa
     monkeypatch.setattr(import_api, "MOST_WAITING", 1)
     assert taken(parts, turn("2")) == import_api.Taken(waiting=1, busy=True)
     assert taken(parts, turn("1")) == import_api.Taken(known=1, waiting=1)
-    assert parts.book.pending()[messages.Queue.LEARN] == 1
+    assert parts.book.pending()[messages.Lane.PATIENT] == 1
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_too_much_that_waits_asks_for_a_pause_but_what_is_known_passes(parts: Pa
 def test_what_makes_no_sense_refuses_all_of_it_by_its_place(parts: Parts, fields: dict[str, Any], says: str) -> None:
     with pytest.raises(errors.BadInput, match=rf"turns\[1\].*{says}"):
         taken(parts, turn("1"), turn("2", **fields))
-    assert parts.book.pending()[messages.Queue.LEARN] == 0
+    assert parts.book.pending()[messages.Lane.PATIENT] == 0
 
 
 def test_the_route_takes_turns_and_says_what_is_wrong(parts: Parts) -> None:

@@ -231,7 +231,7 @@ def test_a_recall_that_is_too_late_is_dropped_and_old_blocks_stay(parts: Parts) 
             release.wait(10)
             return []
 
-        lexical = nearest
+        lexical = search = nearest
 
     settings = parts.settings.model_copy(update={"recall_deadline_ms": 150})
     try:
@@ -524,7 +524,7 @@ def test_old_blocks_are_replayed_however_many_recalls_are_stuck(parts: Parts) ->
             release.wait(10)
             return []
 
-        lexical = nearest
+        lexical = search = nearest
 
     async def all_at_once(made: injection.Injection) -> list[injection.Injected]:
         new = [made.before(said(ASKED, "Postgres.", f"What is my name, say it {number} times?")) for number in range(100)]

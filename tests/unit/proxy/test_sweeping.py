@@ -172,3 +172,20 @@ def test_a_failure_in_the_thread_ends_nothing(running: sweeping.Sweeper, files: 
     assert running.done(running.due("acme", ["m1"]), wait_seconds=0.2) is False
     files.error = None
     assert running.done(running.due("acme", ["m2"]), wait_seconds=10) is True
+
+
+def test_proxies_that_share_a_folder_keep_what_the_others_have_noted(tmp_path: Path, files: Files, ledger: InMemoryLedger) -> None:
+    clock = Clock()
+    one, other = (made(tmp_path, files, ledger, clock=clock) for _ in range(2))
+    first, second = one.due("acme", ["m1"]), other.due("acme", ["m2"])
+    one.done(first)
+    one.sweep()
+    clock.now += sweeping.SETTLED_SECONDS
+    one.sweep()
+    assert [each.id for each in sweeping._read(tmp_path / "erased.jsonl")] == [second], "what is done is gone, what is not is still there"
+
+    made(tmp_path, files, ledger, clock=clock).sweep()
+    assert not (tmp_path / "erased.jsonl").exists(), "the next to start has swept what the other left"
+    other.done(second)
+    other.sweep()
+    assert not (tmp_path / "erased.jsonl").exists()

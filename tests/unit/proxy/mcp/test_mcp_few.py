@@ -223,7 +223,7 @@ def test_what_is_remembered_belongs_to_the_project_of_the_caller_and_is_learnt_l
     assert stored is not None
     assert (stored.project, stored.category, kept["new"], kept["scope"]) == ("shop", models.Category.DECISION, True, "project shop, private")
     assert "kim@example.org" not in stored.text + kept["text"]
-    assert parts.book.pending()[messages.Queue.LEARN] == 1
+    assert parts.book.pending()[messages.Lane.LEARN] == 1
     again = call(caller, "brb_remember", text="We ship on Fridays; write to kim@example.org")
     assert (again["id"], again["new"]) == (kept["id"], False)
     elsewhere = call(caller, "brb_remember", text="We ship on Mondays", project="garden")

@@ -7,6 +7,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 from msgspec.structs import replace
+from prometheus_client import REGISTRY
 
 from services.core import errors, messages, models, note_api, ports
 from services.proxy import erasing
@@ -89,7 +90,7 @@ def test_a_receipt_names_each_place(client: Client, parts: Parts) -> None:
     assert texts(parts) == {"We use tabs"}
     assert [one.turn for one in parts.turns.latest(ME)] == ["other"]
     assert set(parts.ledger.read(["a", "b"])) == {"b"}
-    assert parts.book.pending()[messages.Queue.LEARN] == 1
+    assert parts.book.pending()[messages.Lane.LEARN] == 1
     assert parts.notes.count(models.Scope(ME.team, ME.user, None)) == 0
 
 
@@ -204,7 +205,7 @@ def test_all_takes_everything_of_ones_own_but_what_the_team_was_given(member: Cl
     assert (receipt["deleted"], receipt["notes"], receipt["jobs"], receipt["turns"], receipt["uses"]) == (2, 0, 1, 1, 1)
     assert [(one["ids"], one["count"]) for one in receipt["left"]] == [([shared.id], 1), ([kept_note], 1)]
     assert texts(parts) == {"Shared"}
-    assert (texts(parts, ANA), len(parts.turns.latest(ANA)), parts.book.pending()[messages.Queue.LEARN]) == ({"Hers"}, 1, 1)
+    assert (texts(parts, ANA), len(parts.turns.latest(ANA)), parts.book.pending()[messages.Lane.LEARN]) == ({"Hers"}, 1, 1)
     assert forget(member, all=True, notes=True, confirm=True)["receipt"]["notes"] == 1
 
 
@@ -313,3 +314,23 @@ def member(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Client:
     monkeypatch.setattr(models, "LOCAL", replace(ME, role=models.Role.MEMBER))
     with TestClient(create_app(parts), base_url="http://127.0.0.1:3000", raise_server_exceptions=False) as client:
         return client
+
+
+# What is counted
+
+
+def test_what_is_forgotten_is_in_no_tally_and_the_places_are_counted(client: Client, parts: Parts) -> None:
+    gone, kept = said("We use the quokka database", "s1"), said("We use tabs", "s1")
+    keep(parts, gone, kept)
+    parts.figures.told([gone.id, kept.id], NOW)
+    parts.figures.told([gone.id], NOW - 86_400)
+    before = {place: erased(place) for place in ("deleted", "ledger")}
+    parts.ledger.write({"a": ports.Entry("block", (gone.id,))})
+    forget(client, ids=[gone.id])
+
+    assert parts.figures.most_told(NOW, 10)[0] == [1]
+    assert {place: erased(place) - count for place, count in before.items()} == {"deleted": 1, "ledger": 1}
+
+
+def erased(place: str) -> float:
+    return REGISTRY.get_sample_value("brb_erased_total", {"place": place}) or 0.0

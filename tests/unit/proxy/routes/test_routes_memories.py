@@ -325,7 +325,7 @@ def test_a_statement_is_to_be_decided_about_by_a_job_that_knows_it(client: Clien
     added = client.post("/memories", json={"text": "Write to ana.b@example.org", "project": "shop", "category": "todo"}).json()
     client.post("/memories", json={"text": "write to ana.b@example.org.", "project": "shop"})
 
-    assert parts.book.pending()[messages.Queue.LEARN] == 1
+    assert parts.book.pending()[messages.Lane.LEARN] == 1
     claim = parts.book.claim(f"learn_turn-hand-{memory_ids.of_hand(models.LOCAL, 'shop', added['text'], NOW)}")
     assert claim is not None
     assert isinstance(claim.job.payload, messages.LearnTurn)

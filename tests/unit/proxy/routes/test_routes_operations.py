@@ -39,7 +39,7 @@ def test_health_has_an_entry_for_each_dependency(client: Client, parts: Parts) -
     assert body["status"] == "ok"
     assert {name: report["state"] for name, report in body["dependencies"].items()} == {"qdrant": "ok", "llama.cpp": "ok", "redis": "ok"}
     assert body["memories"] == 1, "what was superseded is not remembered now"
-    assert body["pending"] == {"learn": 0, "index": 0, "upkeep": 0}
+    assert body["pending"] == {"learn": 0, "index": 0, "upkeep": 0, "patient": 0}
     assert (body["dead"], body["spooled"], body["notices"]) == (0, 0, [])
     assert body["version"]
 
@@ -62,7 +62,7 @@ def test_health_answers_while_a_dependency_is_away_and_names_it(degraded: Client
 OK = {"redis": health.Report("ok", 1.0)}
 
 
-def queues(oldest: Mapping[messages.Queue, float], dead: int = 0) -> api.Jobs:
+def queues(oldest: Mapping[messages.Lane, float], dead: int = 0) -> api.Jobs:
     return api.Jobs({}, oldest, dead, 0)
 
 
@@ -71,8 +71,9 @@ def queues(oldest: Mapping[messages.Queue, float], dead: int = 0) -> api.Jobs:
     [
         (OK, queues({}), ()),
         (OK, None, ()),
-        (OK, queues({messages.Queue.LEARN: 59.0}), ()),
-        (OK, queues({messages.Queue.LEARN: 3600.0}), ("the oldest job of queue learn waits for 3600 s: is its worker running?",)),
+        (OK, queues({messages.Lane.LEARN: 59.0}), ()),
+        (OK, queues({messages.Lane.LEARN: 3600.0}), ("the oldest job of queue learn waits for 3600 s: is its worker running?",)),
+        (OK, queues({messages.Lane.PATIENT: 36000.0}), ()),
         (OK, queues({}, dead=2), ("2 jobs failed for good: see `brb jobs dead`",)),
         ({"worker": health.Report("down", 1.0, "no sign of life")}, None, ("worker is down: no sign of life",)),
     ],
@@ -90,7 +91,8 @@ def test_what_a_person_should_look_at_is_said_in_a_line(
         (OK, queues({}), False),
         (OK, None, False),
         (OK, queues({}, dead=2), False),
-        (OK, queues({messages.Queue.INDEX: 3600.0}), True),
+        (OK, queues({messages.Lane.INDEX: 3600.0}), True),
+        (OK, queues({messages.Lane.PATIENT: 36000.0}), False),
         ({"worker": health.Report("down", 1.0, "no sign of life")}, queues({}), True),
     ],
 )
@@ -115,7 +117,7 @@ def test_gauges_are_read_when_metrics_are_scraped(client: Client, parts: Parts) 
     lines = answer.text.splitlines()
     assert 'brb_queue_depth{queue="index"} 1.0' in lines
     assert 'brb_queue_depth{queue="learn"} 0.0' in lines
-    assert 'brb_memories{scope="all",status="current"} 1.0' in lines
+    assert 'brb_memories{scope="private",status="current"} 1.0' in lines
     assert "brb_dead_letters 0.0" in lines
 
 
@@ -129,10 +131,7 @@ def test_a_gauge_whose_source_is_away_is_not_a_number(degraded: Client) -> None:
 
 def test_metrics_of_all_processes_are_joined_in_multi_process_mode(tmp_path: Path) -> None:
     written = "from services.core import telemetry; telemetry.REPLAYED.inc(2)"
-    read = (
-        "from services.core import telemetry; from services.proxy.routes import operations; from prometheus_client import generate_latest; "
-        "telemetry.REPLAYED.inc(3); print(generate_latest(operations._registry()).decode())"
-    )
+    read = "from services.core import telemetry; telemetry.REPLAYED.inc(3); print(telemetry.exposed().decode())"
     env = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", written], env=env, check=True)
     shown = subprocess.run([sys.executable, "-c", read], env=env, check=True, capture_output=True, text=True).stdout
