@@ -1,0 +1,231 @@
+"""Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; with `--overload` ever more turns, until learning falls behind.
+
+Callers, upstream and BRB share the machine. Prints the memory of every process, its slope, and the books. Exit status 1 if a call failed, a turn is
+missing, or memory grows.
+"""
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+import psutil
+
+from ops.drills import installation, proof, scene
+from ops.drills.installation import Installation
+from ops.drills.proof import Books, Turn
+from ops.drills.talking import Pace, Person, Talk, Words
+
+_TEAMS: Mapping[str, Sequence[str]] = {team: tuple(f"user{n}" for n in range(5)) for team in ("acme", "zeta", "kilo", "nova")}
+_SAMPLE_SECONDS = 5.0
+_MEGABYTE = 1_000_000
+_MOST_SLOPE_MB = 1.0  # a minute, over the second half: 60 MB an hour of a process that holds 200 are no leak yet, a leak is steeper
+_OVERHEAD_SECONDS = 0.12  # of a turn beside its stream
+_STATING = 0.2  # of the turns; in an overload all do
+_STEPS = (10, 20, 40, 60, 80, 120)
+_STEP_SECONDS = 30.0
+_OVERLOAD_STREAM_SECONDS = 1.0
+_DRAIN_SECONDS = 1800.0
+_OUTCOME = re.compile(r'^brb_recall_outcome_total\{outcome="([^"]+)"\} (\S+)$', re.MULTILINE)
+
+
+class Sample(NamedTuple):
+    """at: seconds since the load began. megabytes: of each process, without mapped files (the store's). waiting: jobs in Redis; spooled: on disk."""
+
+    at: float
+    megabytes: Mapping[str, float]
+    cpu_seconds: Mapping[str, float]
+    waiting: int
+    spooled: int
+    streams: int
+
+
+class Step(NamedTuple):
+    """Of an overload."""
+
+    asked: float
+    turns: int
+    seconds: float
+    books: Books
+    waiting_before: int
+    waiting_after: int
+    spooled: int
+    outcomes: Mapping[str, int]
+
+
+def sample(brb: Installation, began: float, streams: int) -> Sample:
+    megabytes, cpu = {}, {}
+    for name, process in brb.parts().items():
+        try:
+            memory = process.memory_info()
+            megabytes[name] = (memory.rss - getattr(memory, "shared", 0)) / _MEGABYTE
+            times = process.cpu_times()
+            cpu[name] = times.user + times.system
+        except psutil.Error:
+            continue
+    waiting, spooled = queued(brb)
+    return Sample(time.monotonic() - began, megabytes, cpu, waiting, spooled, streams)
+
+
+def queued(brb: Installation) -> tuple[int, int]:
+    health = brb.health()
+    return (sum(health.pending.values()), health.spooled) if health else (-1, -1)
+
+
+def outcomes(brb: Installation) -> dict[str, int]:
+    """How recalls ended, so far."""
+    try:
+        text = brb.http.get("/metrics", headers=brb.operator).raise_for_status().text
+    except httpx2.HTTPError:
+        return {}
+    return {name: int(float(count)) for name, count in _OUTCOME.findall(text)}
+
+
+def slopes(samples: Sequence[Sample]) -> dict[str, float]:
+    """Megabytes a minute of each process, over the second half: what is loaded and cached at the first use is there by then."""
+    late = [each for each in samples if each.at >= samples[-1].at / 2]
+    return {name: proof.slope_per_minute([(each.at, each.megabytes[name]) for each in late if name in each.megabytes]) for name in late[-1].megabytes}
+
+
+async def steady(brb: Installation, people: list[Person], streams: int, rate: float, seconds: float) -> int:
+    pace = Pace(
+        conversations=streams // len(people),
+        turns=5,
+        think_seconds=0.0,
+        stream_seconds=streams / rate - _OVERHEAD_SECONDS,
+        streamed=1.0,
+        stating=_STATING,
+    )
+    samples: list[Sample] = []
+    before = await asyncio.to_thread(outcomes, brb)
+    async with Talk(brb.url, people, pace) as talk:
+        began = time.monotonic()
+        talk.start()
+        while time.monotonic() < began + seconds:
+            await asyncio.sleep(_SAMPLE_SECONDS)
+            samples.append(await asyncio.to_thread(sample, brb, began, talk.open_streams))
+            if len(samples) % 12 == 1:
+                _say(_line(samples[-1], len(talk.turns)))
+        turned, took = len(talk.turns), time.monotonic() - began
+        await talk.finish()
+        drained = await _drained(brb)
+        books = proof.balance(talk.turns, await asyncio.to_thread(brb.kept, people), ours=talk.whose)
+    found = slopes(samples)
+    late = [each.streams for each in samples[1:]]
+    _say(f"{turned} turns in {took:.0f} s: {turned / took:.1f} a second; streams {sum(late) / max(1, len(late)):.0f}, most {talk.most_open_streams}")
+    for name in samples[-1].megabytes:
+        first = next(each for each in samples if name in each.megabytes)
+        busy = (samples[-1].cpu_seconds[name] - first.cpu_seconds[name]) / max(1.0, samples[-1].at - first.at)
+        _say(f"  {name}: {first.megabytes[name]:.0f} MB at {first.at:.0f} s, {samples[-1].megabytes[name]:.0f} MB at the end,"
+             f" {found[name]:+.2f} MB a minute in the second half; {busy:.0%} of a core")  # fmt: skip
+    _say(f"  waiting to be learnt: {max(each.waiting for each in samples)} at most, {samples[-1].waiting} at the end; done {drained:.1f} s later;"
+         f" spooled at most {max(each.spooled for each in samples)}")  # fmt: skip
+    grown = samples[-1].megabytes["redis"] - samples[0].megabytes["redis"]
+    _say(f"  Redis keeps {1000 * grown / max(1, turned):.1f} KB of a turn: its block for as long as the ledger lasts, and that it was done")
+    _say(f"  recalls: {_between(before, await asyncio.to_thread(outcomes, brb))}")
+    return _judged(
+        brb, books, [f"{name} grows by {slope:.2f} MB a minute" for name, slope in found.items() if slope > _MOST_SLOPE_MB and name != "redis"]
+    )
+
+
+async def overload(brb: Installation, people: list[Person], seconds: float) -> int:
+    """Every turn states a fact; each step more of them."""
+    whose: dict[str, str] = {}
+    words = Words(0)
+    turns: list[Turn] = []
+    for number, rate in enumerate(_STEPS):
+        pace = Pace(
+            conversations=max(1, round(rate * (_OVERLOAD_STREAM_SECONDS + _OVERHEAD_SECONDS) / len(people))),
+            turns=5,
+            think_seconds=0.0,
+            stream_seconds=_OVERLOAD_STREAM_SECONDS,
+            pieces=10,
+            streamed=1.0,
+        )
+        before, told = (await asyncio.to_thread(queued, brb))[0], await asyncio.to_thread(outcomes, brb)
+        async with Talk(brb.url, people, pace, seed=number, whose=whose, words=words) as talk:
+            began = time.monotonic()
+            talk.start()
+            await asyncio.sleep(seconds)
+            after, spooled = await asyncio.to_thread(queued, brb)
+            count, took = len(talk.turns), time.monotonic() - began
+            await talk.finish()
+        turns += talk.turns
+        now = await asyncio.to_thread(outcomes, brb)
+        step = Step(rate, count, took, proof.balance(talk.turns, [], ours={}), before, after, spooled, {k: now[k] - told.get(k, 0) for k in now})
+        _say(_shown(step))
+    drained = await _drained(brb)
+    _say(f"all was learnt {drained:.0f} s after the last turn")
+    return _judged(brb, proof.balance(turns, await asyncio.to_thread(brb.kept, people), ours=whose), [])
+
+
+def _shown(step: Step) -> str:
+    books = step.books
+    bad = books.streams_broken + books.calls_failed + books.inexact + books.altered
+    grew = step.waiting_after - step.waiting_before
+    return (
+        f"asked {step.asked:.0f}, came {step.turns / step.seconds:.1f} turns a second; first byte p50 {books.first_byte_p50 * 1000:.0f} ms,"
+        f" p99 {books.first_byte_p99 * 1000:.0f} ms; calls that went wrong {bad}; learnt {(step.turns - grew) / step.seconds:.1f} a second,"
+        f" waiting {step.waiting_before} -> {step.waiting_after}, spooled {step.spooled}; recalls {dict(step.outcomes)}"
+    )
+
+
+def _judged(brb: Installation, books: Books, wrong: list[str]) -> int:
+    deadline = brb.settings.recall_deadline_ms / 1000
+    wrong = [*proof.complaints(books, most_first_byte_seconds=deadline + scene.SLACK_SECONDS), *wrong]
+    _say(scene.shown(scene.Result("load", books, 0.0, 0.0, 0, tuple(wrong))))
+    return 1 if wrong else 0
+
+
+async def _drained(brb: Installation) -> float:
+    began = time.monotonic()
+    await asyncio.to_thread(installation.until, lambda: brb.idle() or None, "not everything was learnt", _DRAIN_SECONDS)
+    return time.monotonic() - began
+
+
+def _between(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count - before.get(name, 0)}" for name, count in sorted(after.items()) if count - before.get(name, 0))
+
+
+def _line(one: Sample, turns: int) -> str:
+    held = ", ".join(f"{name} {megabytes:.0f}" for name, megabytes in one.megabytes.items())
+    return f"{one.at:.0f} s: {turns} turns, {one.streams} streams, waiting {one.waiting}, spooled {one.spooled}; MB: {held}"
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stdout.flush()
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with AsyncExitStack() as stack:
+        folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="brb-load-", ignore_cleanup_errors=True)))
+        folder.mkdir(parents=True, exist_ok=True)
+        brb = Installation(folder, stack.enter_context(installation.vendor(folder)), {})
+        stack.push_async_callback(asyncio.to_thread, brb.close)
+        await asyncio.to_thread(brb.start)
+        people = await asyncio.to_thread(brb.people, _TEAMS)
+        if options.overload:
+            return await overload(brb, people, options.seconds or _STEP_SECONDS)
+        return await steady(brb, people, options.streams, options.rate, options.seconds or 600.0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m ops.drills.load", description="What BRB bears, and what it costs in memory.")
+    parser.add_argument("--streams", type=int, default=200, help="at once")
+    parser.add_argument("--rate", type=float, default=50.0, help="turns a second")
+    parser.add_argument("--seconds", type=float, help="of the load (600), or of each step of an overload (30)")
+    parser.add_argument("--overload", action="store_true", help="more and more turns, each with a fact")
+    parser.add_argument("--keep", type=Path, help="leave the files in this folder")
+    return asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
