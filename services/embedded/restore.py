@@ -46,7 +46,8 @@ def run(settings: config.Settings, file: Path, *, dry_run: bool, force: bool, sa
         progress("restoring", 0.4)
         _put_key(settings, manifest, folder)
         with keeping.broker(settings, say, progress) as client:
-            _check_stopped(client)
+            if settings.redis_url:  # its own is of those processes only that `broker` knows to be stopped
+                _check_stopped(client)
             kept = _put_aside(settings, client, force=force)
             redis_replication.give(client, folder / backup.REDIS)
         progress("restoring", 0.7)

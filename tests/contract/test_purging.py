@@ -115,7 +115,7 @@ def test_writes_of_meanwhile_are_not_lost(store: EdgeStore) -> None:
     assert store.count(ME) == 161
 
 
-@pytest.mark.parametrize("moment", ["_empty", "_pages", "_describe", "_remove_others"])
+@pytest.mark.parametrize("moment", ["_empty", "_pages", "describe", "_remove_others"])
 def test_killed_in_a_purge_it_has_all_and_the_next_one_cleans_up(tmp_path: Path, moment: str) -> None:
     script = """
         import os, signal, sys

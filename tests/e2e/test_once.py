@@ -313,7 +313,7 @@ def test_an_extraction_that_never_ends_well_is_seen_as_a_dead_letter_and_can_be_
     assert brb.texts() == []
     assert brb.health().dead == 1
     assert any("brb jobs dead" in notice for notice in brb.health().notices)
-    assert "brb_dead_letters 1.0" in brb.http.get("/metrics").text.splitlines()
+    until(lambda: "brb_dead_letters 1.0" in brb.http.get("/metrics").text.splitlines(), "no figure tells of it", 30)
     (letter,) = msgspec.json.decode(brb.command("jobs", "dead", "--json").stdout, type=api.DeadJobs).jobs
     assert (letter.id, letter.attempts, letter.error) == (f"learn_turn-{turn}", taken, error), "without a word of the person"
     assert brb.command("jobs", "retry", letter.id).returncode == 0

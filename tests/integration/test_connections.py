@@ -176,7 +176,6 @@ def test_a_mistake_at_the_end_of_an_answer_leaves_no_client_waiting(place: Betwe
         (b"GET /healthz HTTP/2.0\r\nhost: 127.0.0.1\r\n\r\n", b"HTTP/1.0"),
         (b"GET /v1/models HTTP/3\r\nhost: 127.0.0.1\r\n\r\n", b"HTTP/1.1"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500), b"without TLS"),
-        (b"CONNECT api.vendor.example:443 HTTP/1.1\r\nhost: api.vendor.example:443\r\n\r\n", b"HTTP/1.1"),
         (raw.call(b"/v1/models#part", method=b"GET"), b"fragment"),
         (raw.call(b"/v1/models?a=b#part", body=BODY), b"fragment"),
         (raw.call(b"/healthz#part", method=b"GET"), b"fragment"),

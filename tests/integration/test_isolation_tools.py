@@ -199,7 +199,9 @@ def stored(world: World, thing: Thing) -> object:
 Brb = Callable[..., str]
 """Runs a command line as somebody; what it says, and writes into files."""
 
-LOCAL = frozenset({"up", "down", "demo", "reindex", "bench", "connect", "mcp", "models list", "models verify", "models pull"})
+LOCAL = frozenset(
+    {"up", "down", "demo", "reindex", "bench", "connect", "mcp", "models list", "models verify", "models pull", "backup", "restore"}
+) | {f"run {part}" for part in ("proxy", "worker", "indexer", "beat", "embedded", "init", "healthcheck")}
 """Commands about the machine: they ask no BRB for what it holds (`mcp` is the bridge to the tools above)."""
 
 

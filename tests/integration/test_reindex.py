@@ -41,7 +41,7 @@ def test_memories_of_another_model_are_carried_over_and_found_by_meaning(setting
     with pytest.raises(errors.WrongModel, match="brb reindex"):
         vectors.open_store(settings)
 
-    assert reindex.run(settings, say=say, progress=progress) == (2, 0)
+    assert reindex.run(settings, say=say, progress=progress)[:2] == (2, 0)
 
     store = vectors.open_store(settings)
     assert {status: count for status, count in store.total().items() if count} == {models.Status.CURRENT: 1, models.Status.SUPERSEDED: 1}
@@ -57,7 +57,7 @@ def test_a_store_of_the_same_model_can_be_embedded_anew(settings: config.Setting
     store = vectors.open_store(settings)
     store.put([(in_memory.memory("I prefer tabs"), [1.0] + [0.0] * 383)])  # type: ignore[list-item]
     store.close()
-    assert reindex.run(settings, say=say, progress=progress) == (1, 0)
+    assert reindex.run(settings, say=say, progress=progress)[:2] == (1, 0)
     store = vectors.open_store(settings)
     assert [m.text for m in store.find(EVERYTHING)] == ["I prefer tabs"]
     store.close()
@@ -74,7 +74,7 @@ def test_notes_of_another_model_are_carried_over_with_their_passages(settings: c
     with pytest.raises(errors.WrongModel, match="brb reindex"):
         vectors.open_notes(settings)
 
-    assert reindex.run(settings, say=say, progress=progress) == (0, 1)
+    assert reindex.run(settings, say=say, progress=progress)[:2] == (0, 1)
 
     store = vectors.open_notes(settings)
     assert (store.get(EVERYTHING, put.id), store.passages(EVERYTHING, put.id)) == before

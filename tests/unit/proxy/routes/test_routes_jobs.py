@@ -23,8 +23,8 @@ def test_queues_show_what_waits_and_what_died(client: Client, parts: Parts) -> N
     parts.enqueue([messages.Job.of(messages.Task.TOUCH, messages.Touch("t2", models.LOCAL, (), NOW))])
 
     assert client.get("/jobs").json() == {
-        "pending": {"learn": 0, "index": 1, "upkeep": 0},
-        "oldest_seconds": {"learn": 0.0, "index": 0.0, "upkeep": 0.0},
+        "pending": {"learn": 0, "index": 1, "upkeep": 0, "patient": 0},
+        "oldest_seconds": {"learn": 0.0, "index": 0.0, "upkeep": 0.0, "patient": 0.0},
         "dead": 1,
         "spooled": 0,
     }
