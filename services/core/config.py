@@ -1,4 +1,8 @@
-"""Every setting, typed, with units in names. The only reader of the environment (and of `.env` in the working directory)."""
+"""Every setting, typed, with units in names.
+
+The only reader of the environment (and of `.env` in the working directory) but for `address`, which finds a running BRB for commands that have no
+time to load all this.
+"""
 
 import fcntl
 import hashlib
