@@ -98,7 +98,7 @@ class Team:
         http = self._brb.http
         archive = http.get("/memories/export").raise_for_status().json()
         then = (datetime.now(UTC) - timedelta(days=200)).isoformat()
-        memory = archive["memories"][0]
+        memory = next(one for one in archive["memories"] if one["status"] == "current")  # in no certain order, and the order given is held
         name = str(uuid.uuid4())
         times = dict.fromkeys(("created_at", "said_at", "reinforced_at", "accessed_at", "valid_from"), then)
         evidence = [one | {"said_at": then} for one in memory["evidence"]]
