@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import redis
@@ -20,6 +21,7 @@ from ops.drills.gate import Mode
 from ops.drills.scene import Drill, Scene
 from ops.drills.talking import Pace
 from services.core import messages
+from services.core.adapters import redis_client
 
 _KILLED = ("proxy", "worker", "worker-1", "beat", "redis", "llama")
 _TMPFS_MEGABYTES = 640
@@ -53,6 +55,19 @@ async def kill_redis(scene: Scene, seconds: float) -> None:
     for _ in range(3):
         await scene.kill("redis")
         await asyncio.sleep(seconds / 3)
+
+
+async def fill_redis(scene: Scene, seconds: float) -> None:
+    """It takes next to nothing more, then nothing at all, then it is given room."""
+    with contextlib.closing(scene.brb.redis()) as client:
+        limit: Any = client.config_get("maxmemory")
+        for share in (redis_client.JOBS + 0.02, 1.1):
+            taken = int((await asyncio.to_thread(client.info, "memory"))["used_memory"])
+            client.config_set("maxmemory", int(taken / share))
+            await asyncio.sleep(seconds / 2)
+            if not (health := await asyncio.to_thread(scene.brb.health)) or not health.spooled:
+                raise RuntimeError("nothing waits in the spool")
+        client.config_set("maxmemory", limit["maxmemory"])
 
 
 async def cut_log(scene: Scene, seconds: float) -> None:
@@ -222,6 +237,7 @@ DRILLS = (
     _drill("kill", 600, kill_at_random),
     _drill("redis-frozen", 30, freeze_redis),
     _drill("redis-killed", 30, kill_redis),
+    _drill("redis-full", 30, fill_redis),
     _drill("log-cut", 20, cut_log),
     _drill("llama", 64, misbehave, gate_setting="BRB_EMBED_URL"),
     _drill("qdrant", 48, lose_store, gate_setting="BRB_QDRANT_URL"),

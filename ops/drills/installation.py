@@ -206,6 +206,21 @@ class Installation:
         except (httpx2.HTTPError, msgspec.DecodeError):
             return None
 
+    def dead(self) -> int:
+        """Dead letters; -1 while they can't be counted."""
+        health = self.health()
+        return -1 if health is None or health.dead is None else health.dead
+
+    def redis_kilobytes(self) -> float:
+        """What it holds."""
+        with contextlib.closing(self.redis()) as client:
+            return float(client.info("memory")["used_memory"]) / 1000
+
+    def jobs_of(self, turn: str) -> list[str]:
+        """Keys of the turn's jobs in Redis: those that are there (dead ones, too) and those that were done. For following up one that is missing."""
+        with contextlib.closing(self.redis()) as client:
+            return sorted(key.decode() for key in client.scan_iter(f"brb:job:*{turn}*", count=10_000))
+
     def idle(self) -> bool:
         """All is well, and nothing is left to be learnt."""
         health = self.health()

@@ -1,7 +1,8 @@
 """Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; with `--overload` ever more turns, until learning falls behind.
 
-Callers, upstream and BRB share the machine. Prints the memory of every process, its slope, and the books. Exit status 1 if a call failed, a turn is
-missing, or memory grows.
+Callers, upstream and BRB share the machine. Facts are stated in the first quarter; then people go on talking, but say nothing new: memories take
+their room, and what still grows in the second half is a leak. Prints the memory of every process, its slope, and the books. Exit status 1 if a call
+failed, a turn is missing, or memory grows.
 """
 
 import argparse
@@ -28,7 +29,7 @@ _SAMPLE_SECONDS = 5.0
 _MEGABYTE = 1_000_000
 _MOST_SLOPE_MB = 1.0  # a minute, over the second half: 60 MB an hour of a process that holds 200 are no leak yet, a leak is steeper
 _OVERHEAD_SECONDS = 0.12  # of a turn beside its stream
-_STATING = 0.2  # of the turns; in an overload all do
+_STATING = 0.5  # of the turns in the first quarter; in an overload all do, all the time
 _STEPS = (10, 20, 40, 60, 80, 120)
 _STEP_SECONDS = 30.0
 _OVERLOAD_STREAM_SECONDS = 1.0
@@ -104,19 +105,25 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
         stating=_STATING,
     )
     samples: list[Sample] = []
-    before = await asyncio.to_thread(outcomes, brb)
+    before, empty = await asyncio.to_thread(outcomes, brb), await asyncio.to_thread(brb.redis_kilobytes)
     async with Talk(brb.url, people, pace) as talk:
         began = time.monotonic()
         talk.start()
         while time.monotonic() < began + seconds:
             await asyncio.sleep(_SAMPLE_SECONDS)
             samples.append(await asyncio.to_thread(sample, brb, began, talk.open_streams))
+            if samples[-1].at >= seconds / 4:
+                talk.stating = 0.0  # what is learnt takes its room: with nothing more of that, what grows is a leak
             if len(samples) % 12 == 1:
                 _say(_line(samples[-1], len(talk.turns)))
         turned, took = len(talk.turns), time.monotonic() - began
         await talk.finish()
+        full = await asyncio.to_thread(brb.redis_kilobytes)
         drained = await _drained(brb)
+        kept = (await asyncio.to_thread(brb.redis_kilobytes) - empty) / max(1, len(talk.turns))
         books = proof.balance(talk.turns, await asyncio.to_thread(brb.kept, people), ours=talk.whose)
+        for line in await asyncio.to_thread(scene.traces, brb, people, talk.turns, books):
+            _say(line)
     found = slopes(samples)
     late = [each.streams for each in samples[1:]]
     _say(f"{turned} turns in {took:.0f} s: {turned / took:.1f} a second; streams {sum(late) / max(1, len(late)):.0f}, most {talk.most_open_streams}")
@@ -127,10 +134,13 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
              f" {found[name]:+.2f} MB a minute in the second half; {busy:.0%} of a core")  # fmt: skip
     _say(f"  waiting to be learnt: {max(each.waiting for each in samples)} at most, {samples[-1].waiting} at the end; done {drained:.1f} s later;"
          f" spooled at most {max(each.spooled for each in samples)}")  # fmt: skip
-    grown = samples[-1].megabytes["redis"] - samples[0].megabytes["redis"]
-    _say(f"  Redis keeps {1000 * grown / max(1, turned):.1f} KB of a turn: its block while the ledger lasts, that it was done, what waits")
+    stored = sum(bool(turn.word) for turn in talk.turns)
+    early = samples[len(samples) // 2].megabytes["proxy"] - samples[0].megabytes["proxy"]
+    _say(f"  the proxy, which holds the store, grew by {early:.0f} MB in the first half, in which {stored} memories were learnt")
+    _say(f"  Redis held {(full - empty) / 1000:.0f} MB before that; after it, {kept:.1f} KB of each turn: what it was told, and that it was done")
     _say(f"  recalls: {_between(before, await asyncio.to_thread(outcomes, brb))}")
-    return _judged(
+    return await asyncio.to_thread(
+        _judged,
         brb,
         books,
         [f"{name} grows by {slope:.2f} MB a minute" for name, slope in found.items() if slope > _MOST_SLOPE_MB and not name.startswith("redis")],
@@ -165,7 +175,8 @@ async def overload(brb: Installation, people: list[Person], seconds: float) -> i
         _say(_shown(step))
     drained = await _drained(brb)
     _say(f"all was learnt {drained:.0f} s after the last turn")
-    return _judged(brb, proof.balance(turns, await asyncio.to_thread(brb.kept, people), ours=whose), [])
+    books = proof.balance(turns, await asyncio.to_thread(brb.kept, people), ours=whose)
+    return await asyncio.to_thread(_judged, brb, books, [])
 
 
 def _shown(step: Step) -> str:
@@ -180,9 +191,9 @@ def _shown(step: Step) -> str:
 
 
 def _judged(brb: Installation, books: Books, wrong: list[str]) -> int:
-    deadline = brb.settings.recall_deadline_ms / 1000
-    wrong = [*proof.complaints(books, most_first_byte_seconds=deadline + scene.SLACK_SECONDS), *wrong]
-    _say(scene.shown(scene.Result("load", books, 0.0, 0.0, 0, tuple(wrong))))
+    deadline, dead = brb.settings.recall_deadline_ms / 1000, brb.dead()
+    wrong = [*proof.complaints(books, most_first_byte_seconds=deadline + scene.SLACK_SECONDS, dead=dead), *wrong]
+    _say(scene.shown(scene.Result("load", books, 0.0, 0.0, dead, tuple(wrong))))
     return 1 if wrong else 0
 
 

@@ -13,6 +13,7 @@ import psutil
 
 from ops.drills import gate, installation, proof, talking
 from ops.drills.installation import Installation
+from ops.drills.proof import Turn
 from ops.drills.talking import Pace, Person, Talk
 
 TEAMS: Mapping[str, Sequence[str]] = {"acme": ("ana", "leo", "mia"), "zeta": ("kim", "ole", "pia")}
@@ -127,12 +128,11 @@ async def _played(drill: Drill, seconds: float, scene: Scene) -> Result:
     except installation.DidNotHappen as error:  # the books tell what is missing
         scene.say(f"{error}: {await asyncio.to_thread(scene.brb.health)}")
     recovery = time.monotonic() - over
-    health = await asyncio.to_thread(scene.brb.health)
+    dead = await asyncio.to_thread(scene.brb.dead)
     books = await audited(scene)
-    for turn in [each for each in scene.talk.turns if each.word in books.missing][:5]:
-        scene.say(f"missing: {turn.word}: {turn.attempts}; the proxy was down: {scene.proxy_down}")
+    for line in await asyncio.to_thread(traces, scene.brb, scene.people, scene.talk.turns, books):
+        scene.say(f"{line}; the proxy was down: {scene.proxy_down}")
     deadline = scene.brb.settings.recall_deadline_ms / 1000
-    dead = -1 if health is None or health.dead is None else health.dead
     wrong = proof.complaints(books, most_first_byte_seconds=deadline + SLACK_SECONDS, dead=dead, dead_expected=scene.dead)
     return Result(drill.name, books, recovery, time.monotonic() - began, dead, tuple(wrong))
 
@@ -140,6 +140,17 @@ async def _played(drill: Drill, seconds: float, scene: Scene) -> Result:
 async def audited(scene: Scene) -> proof.Books:
     kept = await asyncio.to_thread(scene.brb.kept, scene.people)
     return proof.balance(scene.talk.turns, kept, proxy_down=scene.proxy_down, lost=scene.lost, ours=scene.talk.whose)
+
+
+def traces(brb: Installation, people: Sequence[Person], turns: Sequence[Turn], books: proof.Books) -> list[str]:
+    """What is to be found of turns that are missing: a memory that is not current, jobs that were done or not."""
+    missing = [turn for turn in turns if turn.word in books.missing][:5]
+    kept = brb.kept(people) if missing else []
+    return [
+        f"missing: {turn.word} of {turn.owner}: {turn.attempts}; memories {[each for each in kept if turn.word in each.words]};"
+        f" jobs {[key for each in turn.attempts if each.turn for key in brb.jobs_of(each.turn)]}"
+        for turn in missing
+    ]
 
 
 def shown(result: Result) -> str:
@@ -159,4 +170,4 @@ def shown(result: Result) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["TEAMS", "Drill", "Result", "Scene", "audited", "play", "shown", "talking"]
+__all__ = ["TEAMS", "Drill", "Result", "Scene", "audited", "play", "shown", "talking", "traces"]

@@ -42,7 +42,7 @@ class Person(NamedTuple):
 
 class Pace(msgspec.Struct, frozen=True):
     """turns: of a conversation. think_seconds: between its turns. stream_seconds, pieces: of an answer. streamed, stating: the share of turns that
-    are answered with a stream, and that state a fact (the others ask)."""
+    are answered with a stream, and that state a fact (the others ask); the latter is where `Talk.stating` begins."""
 
     conversations: int = 2
     turns: int = 4
@@ -82,6 +82,7 @@ class Talk:
         self._words = words or Words(seed)
         self._stopping = asyncio.Event()
         self._talking: set[asyncio.Task[None]] = set()
+        self.stating = pace.stating
         self._http: aiohttp.ClientSession | None = None
         self.turns: list[Turn] = []
         self.whose: dict[str, str] = {} if whose is None else whose
@@ -143,7 +144,7 @@ class Talk:
         for _ in range(self._pace.turns):
             if self._stopping.is_set():
                 return
-            words, word = self.stated(person) if self._random.random() < self._pace.stating else (_QUESTION.format(asked), "")
+            words, word = self.stated(person) if self._random.random() < self.stating else (_QUESTION.format(asked), "")
             asked = word or asked
             turn = self._note(person, word)
             messages.append(_said("user", words))

@@ -35,6 +35,7 @@ _SELFTEST_CURES = {
     "round trip": f"see that the disk is not full, then {_RESTART}",
     "learning": f"see `brb jobs list` and `brb jobs dead`; {_RESTART}",
     "redis policy": "change it in the configuration of the Redis that BRB_REDIS_URL names",
+    "redis room": "give Redis more room (BRB_REDIS_MEGABYTES, or its maxmemory where it is not BRB's own), or keep less (BRB_LEDGER_DAYS)",
 }
 
 

@@ -94,3 +94,50 @@ def test_processes_that_share_the_spool_drain_it_once_and_forget_what_another_ha
     draining.join(10)
     assert intakes[0].drain() == 0
     assert published == [learn("t2").id, learn("t3").id]
+
+
+def test_a_redis_that_is_nearly_full_does_what_it_has_while_the_rest_waits_in_the_spool(tmp_path: Path, redis_address: str) -> None:
+    """Full to the brim it could not even give a job away."""
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    fill = redis_client.Fill(client, every_seconds=0.0)
+    waiting = spool.Spool(tmp_path / "s", SEAL)
+    published: list[str] = []
+    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), waiting, full=lambda: fill.over(redis_client.JOBS))
+    assert intake.enqueue([learn("t1")])
+    used = int(client.info("memory")["used_memory"])
+    client.config_set("maxmemory", int(used / (redis_client.JOBS + 0.03)))
+    try:
+        assert not intake.enqueue([learn("t2")])
+        with pytest.raises(errors.Unavailable, match="full"):
+            intake.drain()
+        claim = book(redis_address).claim(learn("t1").id)
+        assert claim is not None
+        assert book(redis_address).finish(claim)
+        client.config_set("maxmemory", used * 2)
+        assert intake.drain() == 1
+    finally:
+        client.config_set("maxmemory", "0")
+    assert published == [learn("t1").id, learn("t2").id]
+
+
+def test_how_full_redis_is_is_asked_for_now_and_then(redis_address: str) -> None:
+    client, now = redis_client.connect(redis_address, timeout_seconds=2), [0.0]
+    fill = redis_client.Fill(client, every_seconds=1.0, clock=lambda: now[0])
+    assert not fill.over(0.0), "there is no limit"
+    assert redis_client.check_room(client) == "it has no limit"
+    client.config_set("maxmemory", int(client.info("memory")["used_memory"]) * 2)
+    try:
+        assert not fill.over(0.3)
+        now[0] = 1.0
+        assert fill.over(0.3)
+        assert not fill.over(0.9)
+        assert "of its maxmemory is taken" in redis_client.check_room(client)
+        client.config_set("maxmemory", int(client.info("memory")["used_memory"] * 1.2))
+        with pytest.raises(errors.SetupError, match="% full"):
+            redis_client.check_room(client)
+    finally:
+        client.config_set("maxmemory", "0")
+
+
+def test_a_redis_that_is_away_is_not_taken_for_full(tmp_path: Path) -> None:
+    assert not redis_client.Fill(redis_client.connect(f"unix://{tmp_path}/none.sock", timeout_seconds=1)).over(0.0)

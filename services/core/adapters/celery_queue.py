@@ -5,6 +5,7 @@ from datetime import datetime
 import structlog
 from celery import Celery, beat, schedules
 from kombu.entity import Queue
+from kombu.transport import redis, virtual
 
 from services.core import config, messages
 
@@ -13,6 +14,30 @@ _CANARY_EVERY_SECONDS = 20.0  # each only asks whether it is time; so long after
 _UPKEEP_EVERY_SECONDS = 60.0
 _LAST = 9  # kombu takes 0 first from Redis, whatever waits of the others
 _log = structlog.get_logger()
+
+
+class Slots(redis.QoS):  # type: ignore[misc]  # kombu has no types
+    """How many messages a consumer may have at a time.
+
+    kombu gives the slot of a message back once Redis knows that it is done. If Redis does not answer at that moment, the slot was lost for good, and
+    with the last one the consumer took nothing more until it was started again (celery issue 2415). The message itself is delivered once more after
+    `visibility_timeout`, and its job is done by then.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        try:
+            super().ack(delivery_tag)
+        finally:
+            virtual.QoS.ack(self, delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        try:
+            super().reject(delivery_tag, requeue=requeue)
+        finally:
+            virtual.QoS.ack(self, delivery_tag)
+
+
+redis.Channel.QoS = Slots
 
 
 def broker_url(redis_address: str) -> str:

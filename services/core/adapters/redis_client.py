@@ -1,5 +1,6 @@
 """One way to reach Redis: short timeouts, no hidden retries, errors translated."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -14,6 +15,9 @@ from redis.retry import Retry
 from services.core import errors, leases, models
 
 LOCKS = "brb:lock:"
+WHYS, JOBS, BLOCKS = 0.7, 0.85, 0.95
+"""Shares of maxmemory above which Redis takes no more of why a turn was told what, then of jobs (they wait in the spool), then of the ledger's
+blocks. What is left is for the worker: it can't even take a job away from a Redis that is full."""
 _POLL_SECONDS = 0.02
 _DISK_FAILS = "MISCONF"  # how it refuses writes then
 _log = structlog.get_logger()
@@ -42,6 +46,13 @@ def check_policy(client: redis.Redis) -> str:
     if kept.get("appendonly", "yes") != "yes":
         raise errors.SetupError("Redis loses what waits to be learnt when it is stopped (appendonly no): set appendonly yes")
     return "nothing is evicted, and all is on disk"
+
+
+def check_room(client: redis.Redis) -> str:
+    """How full Redis is; `SetupError` if it takes no more of something."""
+    if (share := filled(client)) > WHYS:
+        raise errors.SetupError(f"Redis is {share:.0%} full: from {WHYS:.0%} of its maxmemory on less and less is kept")
+    return f"{share:.0%} of its maxmemory is taken" if share else "it has no limit"
 
 
 def rewrite_log(client: redis.Redis, *, wait_seconds: float = 60.0) -> None:
@@ -81,6 +92,33 @@ def _rewriting(client: redis.Redis) -> bool:
 def _persistence(client: redis.Redis) -> Mapping[str, Any]:
     found: Any = client.info("persistence")
     return dict(found)
+
+
+class Fill:
+    """How much of its maxmemory Redis has taken: asked for at most once in `every_seconds`."""
+
+    def __init__(self, client: redis.Redis, *, every_seconds: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._every = every_seconds
+        self._clock = clock
+        self._asked_next = -math.inf
+        self._share = 0.0
+
+    def over(self, share: float) -> bool:
+        """As far as is known: one that does not answer tells when it is written to."""
+        if self._clock() >= self._asked_next:
+            self._asked_next = self._clock() + self._every
+            with suppress(errors.Unavailable):
+                self._share = filled(self._client)
+        return self._share > share
+
+
+def filled(client: redis.Redis) -> float:
+    """The share of maxmemory that is taken, 0 without a limit."""
+    with translated():
+        found: Any = client.info("memory")
+    limit = int(found.get("maxmemory", 0))
+    return int(found["used_memory"]) / limit if limit else 0.0
 
 
 class Breaker:

@@ -1,4 +1,4 @@
-"""Where jobs wait while Redis is away: a local SQLite file, payloads sealed, drained when Redis is back."""
+"""Where jobs wait while Redis is away or full: a local SQLite file, payloads sealed, drained when Redis is back."""
 
 import sqlite3
 import threading
@@ -102,12 +102,18 @@ class Spool:
 
 
 class Intake:
-    """Takes jobs in, whatever the state of Redis: recorded and published, else spooled and drained later by its own thread."""
+    """Takes jobs in, whatever the state of Redis: recorded and published, else spooled and drained later by its own thread.
 
-    def __init__(self, book: ports.JobBook, publish: jobs.Publish, spool: Spool, *, drain_every_seconds: float = 1.0) -> None:
+    full: whether Redis is so full that jobs should wait in the spool, so that those which it has can be done.
+    """
+
+    def __init__(
+        self, book: ports.JobBook, publish: jobs.Publish, spool: Spool, *, full: Callable[[], bool] = lambda: False, drain_every_seconds: float = 1.0
+    ) -> None:
         self._book = book
         self._publish = publish
         self._spool = spool
+        self._full = full
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._drain_forever, args=(drain_every_seconds,), name="drain-spool", daemon=True)
 
@@ -120,8 +126,9 @@ class Intake:
         self._spool.close()
 
     def enqueue(self, added: Sequence[messages.Job]) -> bool:
-        """Whether Redis has them; else they are spooled. Blocks for at most the timeouts of Redis; never raises because Redis is away."""
+        """Whether Redis has them; else they are spooled. Blocks for at most the timeouts of Redis; never raises because Redis is away or full."""
         try:
+            self._check_room()
             self._record(added)
             return True
         except errors.Unavailable:
@@ -131,7 +138,7 @@ class Intake:
             return False
 
     def drain(self) -> int:
-        """Move what is spooled to Redis; how many jobs. Raises `errors.Unavailable` when Redis is still away."""
+        """Move what is spooled to Redis; how many jobs. Raises `errors.Unavailable` when Redis is still away, or full."""
         moved = 0
         while batch := self._drained():
             moved += batch
@@ -147,9 +154,14 @@ class Intake:
         with self._spool.alone():
             waiting = self._spool.peek()
             if waiting:
+                self._check_room()
                 self._record(waiting)
                 self._spool.remove(waiting)
             return len(waiting)
+
+    def _check_room(self) -> None:
+        if self._full():
+            raise errors.Unavailable("redis", "it is nearly full")
 
     def _record(self, added: Sequence[messages.Job]) -> None:
         new = set(self._book.add(added))
