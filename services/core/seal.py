@@ -2,11 +2,16 @@
 
 import base64
 import hashlib
+import hmac
 import secrets
+import zlib
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from services.core import config, errors
+
+_BINARY = b"\x80"
+"""How a Fernet token begins that is not written as text (its version)."""
 
 
 class Seal:
@@ -14,15 +19,27 @@ class Seal:
 
     def __init__(self, secret: str) -> None:
         self._fernet = Fernet(base64.urlsafe_b64encode(hashlib.sha256(b"brb-seal-v1" + secret.encode()).digest()))
+        self._naming = hashlib.sha256(b"brb-name-v1" + secret.encode()).digest()
 
     def close(self, plain: bytes) -> bytes:
+        """As text."""
         return self._fernet.encrypt(plain)
 
+    def pack(self, plain: bytes) -> bytes:
+        """Compressed first, and not as text: for what is kept in large numbers. `open` opens both."""
+        return base64.urlsafe_b64decode(self._fernet.encrypt(zlib.compress(plain)))
+
     def open(self, sealed: bytes) -> bytes:
+        packed = sealed.startswith(_BINARY)
         try:
-            return self._fernet.decrypt(sealed)
+            plain = self._fernet.decrypt(base64.urlsafe_b64encode(sealed) if packed else sealed)
         except InvalidToken:
             raise errors.Permanent("sealed with another BRB_SECRET_KEY: restore the former key (secret.key in the data folder)") from None
+        return zlib.decompress(plain) if packed else plain
+
+    def name(self, plain: bytes) -> bytes:
+        """16 bytes that are the same for the same content, and tell nobody without the secret which it is."""
+        return hmac.digest(self._naming, plain, "sha256")[:16]
 
 
 def kept_secret(settings: config.Settings) -> str | None:

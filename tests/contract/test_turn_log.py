@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
+import msgspec
 import pytest
 
 from services.core import errors, models, ports
@@ -142,7 +144,7 @@ def test_redis_holds_no_words_in_clear_and_nothing_for_ever(redis_address: str) 
     redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=60).add(LEO, told("t1"))
 
     keys = list(client.scan_iter())
-    assert len(keys) == 5
+    assert sorted(keys) == [b"brb:turn-users:acme", b"brb:turn:acme:leo:t1", b"brb:turns:acme:leo"]
     for key in keys:
         assert b"Kater" not in (client.dump(key) or b"")
         assert 0 < client.ttl(key) <= 60
@@ -169,14 +171,53 @@ def test_the_index_holds_no_more_than_the_records(redis_address: str) -> None:
     assert len(list(client.scan_iter("brb:turn:*"))) == 2
 
 
-def test_indexes_lose_what_has_expired(redis_address: str) -> None:
+def test_the_index_loses_what_has_expired(redis_address: str) -> None:
     client = redis_client.connect(redis_address, timeout_seconds=2)
     log = redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=60)
     log.add(LEO, told("old", 100.0))
     log.add(LEO, told("new", 200.0))
 
-    assert client.zrange("brb:turn-about:acme:m1", 0, -1) == [b"leo:new"]
+    assert client.zrange("brb:turns:acme:leo", 0, -1) == [b"new"]
     assert [one.turn for one in log.latest(LEO)] == ["new"]
+
+
+def test_records_of_the_former_shape_are_found_and_forgotten(redis_address: str) -> None:
+    """A record was sealed as a whole, and each memory that it names had an index."""
+    client, seal = redis_client.connect(redis_address, timeout_seconds=2), Seal("secret")
+    former = told("former", 10.0)
+    client.set("brb:turn:acme:leo:former", seal.close(msgspec.json.encode(former)))
+    client.zadd("brb:turns:acme:leo", {"former": 10.0})
+    client.zadd("brb:turn-told:acme:leo:m1", {"former": 10.0})
+    for memory in ("m1", "m2"):
+        client.zadd(f"brb:turn-about:acme:{memory}", {"leo:former": 10.0})
+    log = redis_turn_log.RedisTurnLog(client, seal, lifetime_seconds=60)
+    log.add(LEO, told("new", 20.0))
+
+    assert log.find(LEO, "former") == former
+    assert log.latest(LEO) == log.showing(LEO, "m1") == [told("new", 20.0), former]
+    assert log.showing(LEO, "m1", limit=1) == [told("new", 20.0)]
+    assert log.forget("acme", ["m2"]) == 2
+    assert log.latest(LEO) == log.showing(LEO, "m1") == []
+
+
+@pytest.mark.parametrize("memory", ["m1", str(UUID(int=7)), UUID(int=7).hex, str(UUID(int=2**127)).upper(), ""])
+@pytest.mark.parametrize("scores", [(0.0, 1.0, None), (0.1234, 0.5, 0.0001), (1 / 3, -0.25, 1e-9), (1e9, 12_345.6789, -1.0)])
+def test_ids_and_scores_come_back_exactly(log: ports.TurnLog, memory: str, scores: tuple[float, float, float | None]) -> None:
+    one = told("t1", 10.0, ports.Considered(memory, *scores), ports.Considered("other", *scores, "no"))
+    log.add(LEO, one)
+
+    assert log.find(LEO, "t1") == one
+    assert [each.turn for each in log.showing(LEO, memory)] == ["t1"]
+
+
+def test_a_turn_that_looked_at_nothing_or_at_very_much_comes_back(log: ports.TurnLog) -> None:
+    much = told("much", 20.0, *(ports.Considered(f"m{n}", 0.5, 0.5) for n in range(300)))
+    nothing = msgspec.structs.replace(told("nothing", 10.0), considered=())
+    log.add(LEO, much)
+    log.add(LEO, nothing)
+
+    assert log.latest(LEO) == [much, nothing]
+    assert log.forget("acme", ["m299"]) == 1
 
 
 def test_what_another_key_has_sealed_is_passed_over(redis_address: str) -> None:
@@ -192,3 +233,17 @@ def test_a_redis_that_is_away_is_unavailable(tmp_path: Path) -> None:
     client = redis_client.connect(f"unix://{tmp_path}/none.sock", timeout_seconds=1)
     with pytest.raises(errors.Unavailable, match="redis"):
         redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=60).add(LEO, told("t1"))
+
+
+def test_a_redis_that_is_nearly_full_takes_no_more_records(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    fill = redis_client.Fill(client, every_seconds=0.0)
+    log = redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=60, room=fill.below(redis_client.WHYS))
+    log.add(LEO, told("t1"))
+    client.config_set("maxmemory", int(client.info("memory")["used_memory"] / (redis_client.WHYS + 0.02)))
+    try:
+        with pytest.raises(errors.Unavailable, match="full"):
+            log.add(LEO, told("t2"))
+        assert [one.turn for one in log.latest(LEO)] == ["t1"]
+    finally:
+        client.config_set("maxmemory", "0")

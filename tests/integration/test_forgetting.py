@@ -13,7 +13,7 @@ from celery import Celery
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from services.core import config, errors, messages, models, ports, seal
+from services.core import config, messages, models, ports, seal
 from services.core.adapters import llama_cpp, qdrant_edge, redis_client, redis_jobs, redis_ledger, redis_turn_log, redis_use_log, spool
 from services.core.recall import cache
 from services.indexer.app import create_indexer
@@ -24,6 +24,7 @@ from services.proxy.parts import Parts
 from services.worker.app import create_worker
 from tests.conftest import wait_until
 from tests.support import in_memory
+from tests.support import sealed as unsealed
 
 ME = models.LOCAL
 ANA = models.Principal(ME.team, "ana")
@@ -286,11 +287,7 @@ def opened(settings: config.Settings) -> list[bytes]:
             b"stream": lambda key: [value for _, fields in connection.xrange(key) for value in fields.values()],  # type: ignore[union-attr]
             b"list": lambda key: [*connection.lrange(key, 0, -1)],  # type: ignore[misc]
         }[connection.type(key)](key)  # type: ignore[index]
-        for value in held:
-            try:
-                values.append(sealed.open(value))
-            except (errors.Permanent, TypeError):
-                values.append(value)
+        values += [unsealed.opened(sealed, value) for value in held]
     connection.close()
     return values
 

@@ -102,7 +102,7 @@ def test_a_redis_that_is_nearly_full_does_what_it_has_while_the_rest_waits_in_th
     fill = redis_client.Fill(client, every_seconds=0.0)
     waiting = spool.Spool(tmp_path / "s", SEAL)
     published: list[str] = []
-    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), waiting, full=lambda: fill.over(redis_client.JOBS))
+    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), waiting, room=fill.below(redis_client.JOBS))
     assert intake.enqueue([learn("t1")])
     used = int(client.info("memory")["used_memory"])
     client.config_set("maxmemory", int(used / (redis_client.JOBS + 0.03)))

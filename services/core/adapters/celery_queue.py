@@ -16,7 +16,7 @@ _LAST = 9  # kombu takes 0 first from Redis, whatever waits of the others
 _log = structlog.get_logger()
 
 
-class Slots(redis.QoS):  # type: ignore[misc]  # kombu has no types
+class Slots(redis.QoS):
     """How many messages a consumer may have at a time.
 
     kombu gives the slot of a message back once Redis knows that it is done. If Redis does not answer at that moment, the slot was lost for good, and
@@ -26,15 +26,15 @@ class Slots(redis.QoS):  # type: ignore[misc]  # kombu has no types
 
     def ack(self, delivery_tag: str) -> None:
         try:
-            super().ack(delivery_tag)
+            super().ack(delivery_tag)  # type: ignore[no-untyped-call]
         finally:
-            virtual.QoS.ack(self, delivery_tag)
+            virtual.QoS.ack(self, delivery_tag)  # type: ignore[no-untyped-call]
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
         try:
-            super().reject(delivery_tag, requeue=requeue)
+            super().reject(delivery_tag, requeue=requeue)  # type: ignore[no-untyped-call]
         finally:
-            virtual.QoS.ack(self, delivery_tag)
+            virtual.QoS.ack(self, delivery_tag)  # type: ignore[no-untyped-call]
 
 
 redis.Channel.QoS = Slots

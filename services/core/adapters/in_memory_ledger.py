@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from services.core import ports
 
 
@@ -17,9 +19,7 @@ class InMemoryLedger:
 
     def forget(self, memory_ids: Sequence[str]) -> int:
         shown = [key for key, entry in self._entries.items() if not set(memory_ids).isdisjoint(entry.memories)]
-        for key in shown:
-            del self._entries[key]
-        return len(shown)
+        return len({msgspec.structs.replace(self._entries.pop(key), answered=False) for key in shown})
 
     def ping(self) -> None:
         return None

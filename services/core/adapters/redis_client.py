@@ -112,6 +112,19 @@ class Fill:
                 self._share = filled(self._client)
         return self._share > share
 
+    def below(self, share: float) -> Callable[[], None]:
+        """What raises `Unavailable` while it is over that: for adapters that stop writing before Redis is full."""
+
+        def check() -> None:
+            if self.over(share):
+                raise errors.Unavailable("redis", "it is nearly full")
+
+        return check
+
+
+def always_room() -> None:
+    """Where nobody looks how full Redis is."""
+
 
 def filled(client: redis.Redis) -> float:
     """The share of maxmemory that is taken, 0 without a limit."""

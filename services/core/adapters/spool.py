@@ -104,16 +104,22 @@ class Spool:
 class Intake:
     """Takes jobs in, whatever the state of Redis: recorded and published, else spooled and drained later by its own thread.
 
-    full: whether Redis is so full that jobs should wait in the spool, so that those which it has can be done.
+    room: raises `Unavailable` while Redis is so full that jobs should wait in the spool, so that those which it has can be done.
     """
 
     def __init__(
-        self, book: ports.JobBook, publish: jobs.Publish, spool: Spool, *, full: Callable[[], bool] = lambda: False, drain_every_seconds: float = 1.0
+        self,
+        book: ports.JobBook,
+        publish: jobs.Publish,
+        spool: Spool,
+        *,
+        room: Callable[[], None] = lambda: None,
+        drain_every_seconds: float = 1.0,
     ) -> None:
         self._book = book
         self._publish = publish
         self._spool = spool
-        self._full = full
+        self._room = room
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._drain_forever, args=(drain_every_seconds,), name="drain-spool", daemon=True)
 
@@ -128,7 +134,7 @@ class Intake:
     def enqueue(self, added: Sequence[messages.Job]) -> bool:
         """Whether Redis has them; else they are spooled. Blocks for at most the timeouts of Redis; never raises because Redis is away or full."""
         try:
-            self._check_room()
+            self._room()
             self._record(added)
             return True
         except errors.Unavailable:
@@ -154,14 +160,10 @@ class Intake:
         with self._spool.alone():
             waiting = self._spool.peek()
             if waiting:
-                self._check_room()
+                self._room()
                 self._record(waiting)
                 self._spool.remove(waiting)
             return len(waiting)
-
-    def _check_room(self) -> None:
-        if self._full():
-            raise errors.Unavailable("redis", "it is nearly full")
 
     def _record(self, added: Sequence[messages.Job]) -> None:
         new = set(self._book.add(added))

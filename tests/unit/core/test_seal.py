@@ -1,5 +1,6 @@
 """Sealing of what waits in Redis and in the spool."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,33 @@ def test_what_is_sealed_opens_with_the_same_secret_only() -> None:
     assert seal.Seal("a").open(sealed) == b"words"
     with pytest.raises(errors.Permanent, match="BRB_SECRET_KEY"):
         seal.Seal("b").open(sealed)
+
+
+def test_what_is_packed_is_small_binary_and_opens_with_the_same_secret_only() -> None:
+    plain = b"the same words " * 100
+    packed = seal.Seal("a").pack(plain)
+    assert len(packed) < len(plain) / 5
+    assert b"words" not in packed
+    assert seal.Seal("a").open(packed) == plain
+    with pytest.raises(errors.Permanent, match="BRB_SECRET_KEY"):
+        seal.Seal("b").open(packed)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda sealed: sealed[:-1], lambda sealed: sealed[:40], lambda sealed: sealed[:-1] + bytes([sealed[-1] ^ 1]), lambda _: b"\x80", lambda _: b""],
+)
+def test_what_is_damaged_does_not_open(damage: Callable[[bytes], bytes]) -> None:
+    for sealed in (seal.Seal("a").pack(b"words"), seal.Seal("a").close(b"words")):
+        with pytest.raises(errors.Permanent):
+            seal.Seal("a").open(damage(sealed))
+
+
+def test_a_name_is_of_the_content_and_the_secret() -> None:
+    name = seal.Seal("a").name(b"words")
+    assert len(name) == 16
+    assert name == seal.Seal("a").name(b"words")
+    assert name not in {seal.Seal("a").name(b"other"), seal.Seal("b").name(b"words")}
 
 
 def test_a_secret_is_made_once_and_kept_to_its_owner(tmp_path: Path) -> None:
