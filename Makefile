@@ -58,7 +58,7 @@ demo: setup ## see it work: no API key, no network
 test: setup $(TEST_STAMP) ## all tests: unit, contract, integration, end to end; with the real Claude Code if npm can be reached
 	@($(call need,command -v chromium >/dev/null,chromium)) || echo "without Chromium the tests of the page are skipped" >&2
 	@$(MAKE) --no-print-directory prometheus || echo "without Prometheus the tests of rules and dashboards are skipped" >&2
-	@$(BIN)/pytest -rs -n 2 --dist loadfile --ignore tests/claude_code
+	@$(BIN)/pytest -rs -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/claude_code
 	@$(BIN)/pytest -rs tests/claude_code
 
 test-claude-code: setup ## the tests with the real Claude Code, installed from npm into a temporary folder
@@ -106,7 +106,7 @@ $(SECURITY)/.installed: requirements/security.txt $(STAMP)
 	@$(BIN)/uv pip install --python $(SECURITY)/bin/python --quiet --require-hashes -r requirements/security.txt
 	@touch $@
 
-security: setup $(TEST_STAMP) $(SECURITY)/.installed ## the security drill: long fuzzing, dependency audit, secrets scan (about 30 minutes); IMAGE=FOLDER_OR_TAR looks into an image, too
+security: setup $(TEST_STAMP) $(SECURITY)/.installed ## the security drill: long fuzzing, dependency audit, secrets scan (about 10 minutes); IMAGE=FOLDER_OR_TAR looks into an image, too
 	@PATH="$(CURDIR)/$(SECURITY)/bin:$$PATH" $(BIN)/python ops/security/audit.py $(if $(IMAGE),--image $(IMAGE))
 	@BRB_TEST_FUZZ_EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/pytest -rs tests/security --timeout 1800
 

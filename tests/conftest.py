@@ -17,10 +17,13 @@ from services.embedded import models, programs
 ROOT = Path(__file__).parent.parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fast tests first, so that a mistake shows early."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Fast tests first, so that a mistake shows early; but last where several processes share them, so that these end together."""
     order = ["unit", "contract", "integration", "e2e"]
-    items.sort(key=lambda item: next((i for i, name in enumerate(order) if f"/{name}/" in str(item.path)), len(order)))
+    items.sort(
+        key=lambda item: next((i for i, name in enumerate(order) if f"/{name}/" in str(item.path)), len(order)),
+        reverse=hasattr(config, "workerinput"),
+    )
 
 
 @pytest.fixture(scope="session")

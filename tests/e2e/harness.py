@@ -30,6 +30,7 @@ RECALL_DEADLINE_MS = 1000  # the default of 400 ms is for a machine that isn't a
 LEASE_SECONDS = 3
 CLIENT_KEY = "sk-ant-api03-" + "the-key-of-the-client-" * 4 + "0123AA"
 
+_ZEROS = bytes(2**16)
 _JSON_STRING = rb'"(?:[^"\\]|\\.)*"'
 _BLOCK = rb',\s*\{"type":\s*"text",\s*"text":\s*"' + block.OPEN.encode() + rb'(?:[^"\\]|\\.)*"\}'
 
@@ -119,11 +120,16 @@ class Brb:
         return self._process.wait(seconds)
 
     def close(self) -> None:
-        """Stop whatever runs."""
+        """End whatever runs, at once: how it stops is shown where it is stopped."""
         self.http.close()
         if self._process is not None and self._process.poll() is None:
-            self.interrupt()
-        if supervisor.state_path(self.settings).exists():
+            watching = psutil.Process(self._process.pid)
+            watching.suspend()  # it would start again what ends
+            for one in (*watching.children(recursive=True), watching):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+            self._process.wait(10)
+        elif supervisor.state_path(self.settings).exists():
             self.command("down")
 
     # its processes
@@ -306,12 +312,14 @@ def alive(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
 
 
 def files_of(folder: Path) -> Mapping[Path, bytes]:
-    """Every file below, with its bytes (long stretches of zeros left out: stores reserve much room), links not followed."""
+    """Every file below, with its bytes (stretches of zeros left out: stores reserve much room), links not followed."""
     found = {}
     for path in (Path(inside, name) for inside, _, names in os.walk(folder) for name in names):  # folders may go meanwhile
         with contextlib.suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                found[path] = b"\0".join(filter(None, path.read_bytes().split(bytes(512))))
+                with path.open("rb", buffering=2**20) as file:
+                    pages = iter(lambda: file.read(len(_ZEROS)), b"")
+                    found[path] = b"".join(b"\0" if page == _ZEROS else page for page in pages)
     return found
 
 

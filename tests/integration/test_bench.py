@@ -54,9 +54,18 @@ def test_the_relay_is_measured_beside_a_bare_one(temporary: Path, progress: benc
     assert set(psutil.Process().children()) <= before
 
 
-def test_recalling_is_measured_through_the_real_parts(
-    temporary: Path, progress: bench.Progress, before: set[psutil.Process], model_files: dict[str, Path]
+def test_recalling_is_measured_through_the_real_parts_and_with_no_setting_of_the_persons(
+    temporary: Path,
+    progress: bench.Progress,
+    before: set[psutil.Process],
+    monkeypatch: pytest.MonkeyPatch,
+    model_files: dict[str, Path],
 ) -> None:
+    """Their Redis must not be written to, nor their embedder asked."""
+    for name, value in (("REDIS_URL", "redis://127.0.0.1:9"), ("EMBED_URL", "http://127.0.0.1:9"), ("QDRANT_URL", "http://127.0.0.1:9")):
+        monkeypatch.setenv(f"BRB_{name}", value)
+    monkeypatch.setenv("BRB_EMBED_MODEL", "nomic-embed-text-v1.5")
+    monkeypatch.setenv("BRB_MAX_MEMORIES", "0")
     found = bench.run("recall", quick=True, progress=progress)
     assert found.figures["one.brb.added_ms"] > found.figures["one.bare.added_ms"]
     assert min(found.figures[f"one.{stage}_ms"] for stage in ("embed", "search")) > 0
@@ -65,17 +74,6 @@ def test_recalling_is_measured_through_the_real_parts(
     assert {len(row) for row in found.rows} == {len(found.columns)}
     assert not list(temporary.iterdir())
     assert set(psutil.Process().children()) <= before
-
-
-def test_a_measurement_is_of_no_setting_of_the_persons(
-    temporary: Path, progress: bench.Progress, monkeypatch: pytest.MonkeyPatch, model_files: dict[str, Path]
-) -> None:
-    """Their Redis must not be written to, nor their embedder asked."""
-    for name, value in (("REDIS_URL", "redis://127.0.0.1:9"), ("EMBED_URL", "http://127.0.0.1:9"), ("QDRANT_URL", "http://127.0.0.1:9")):
-        monkeypatch.setenv(f"BRB_{name}", value)
-    monkeypatch.setenv("BRB_EMBED_MODEL", "nomic-embed-text-v1.5")
-    monkeypatch.setenv("BRB_MAX_MEMORIES", "0")
-    assert bench.run("recall", quick=True, progress=progress).figures["one.embed_ms"] > 0
 
 
 def test_the_store_is_measured(temporary: Path, progress: bench.Progress) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import itertools
 import math
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,13 +37,19 @@ def ask(base: str, method: str, path: str, body: str = "", **headers: str) -> No
 
 
 def load(base: str) -> None:
-    for name in HOSTILE:
-        for path, text in zip(itertools.cycle(POSTED), TEXTS, strict=False):
-            said = f'{{"model": {name!a}, "messages": [{{"role": "user", "content": "{text}"}}], "input": "{text}"}}'.replace("'", '"')
-            ask(base, "POST", path, said, x_brb_project=name, x_brb_key=name, user_agent=name, x_claude_code_session_id=name)
-        ask(base, "GET", "/memories", x_brb_key=name, host=name)
-    for method, path in itertools.product(METHODS, PATHS):
-        ask(base, method, path, "{}" if method == "POST" else "")
+    """Many at once: who guesses tokens is kept waiting each time."""
+    with ThreadPoolExecutor(24) as pool:
+        asked: list[Future[None]] = []
+        for name in HOSTILE:
+            for path, text in zip(itertools.cycle(POSTED), TEXTS, strict=False):
+                said = f'{{"model": {name!a}, "messages": [{{"role": "user", "content": "{text}"}}], "input": "{text}"}}'.replace("'", '"')
+                named = {"x_brb_project": name, "x_brb_key": name, "user_agent": name, "x_claude_code_session_id": name}
+                asked.append(pool.submit(ask, base, "POST", path, said, **named))
+            asked.append(pool.submit(ask, base, "GET", "/memories", x_brb_key=name, host=name))
+        for method, path in itertools.product(METHODS, PATHS):
+            asked.append(pool.submit(ask, base, method, path, "{}" if method == "POST" else ""))
+    for one in asked:
+        one.result()
 
 
 def odd() -> dict[tuple[str, str], set[str]]:

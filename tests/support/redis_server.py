@@ -16,7 +16,7 @@ from tests.conftest import wait_until
 def started(folder: Path, *options: str) -> Iterator[redis.Redis]:
     folder.mkdir(exist_ok=True)
     argv = [str(programs.redis_server()), "--port", "0", "--unixsocket", str(folder / "r.sock"), "--dir", str(folder), "--appendonly", "yes"]
-    with subprocess.Popen([*argv, "--save", "", *options], stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen([*argv, "--save", "", "--repl-diskless-sync-delay", "0", *options], stdout=subprocess.DEVNULL) as process:
         client = redis_client.connect(f"unix://{folder / 'r.sock'}", timeout_seconds=5)
         try:
             wait_until(client.ping, ignoring=redis.ConnectionError)
