@@ -10,7 +10,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from services.core import messages, models, ports, telemetry
 from services.core.redaction import spans
 from services.indexer import writing
-from services.proxy import access, erasing, exchange
+from services.proxy import access, exchange
 from services.proxy.wire import routes
 from services.worker.extraction import funnel, grounding
 
@@ -43,8 +43,8 @@ VALUES: dict[tuple[str, str], Sequence[str]] = {
     ("brb_canary_runs", "outcome"): ["ok", "failed"],
     ("brb_canary_recall_at_k", "k"): [str(k) for k in telemetry.CANARY_KS],
     ("brb_review_waiting", "why"): list(get_args(models.Why)),
-    ("brb_audit_events", "act"): list(ports.Act),
-    ("brb_erased", "place"): list(erasing._PLACES),
+    ("brb_audit_events", "act"): [act for act in ports.Act if act is not ports.Act.UNREADABLE],
+    ("brb_erased", "place"): telemetry.ERASED_PLACES,
     ("brb_dependency_up", "dependency"): ["redis", "qdrant", "llama.cpp", "worker", "indexer", "beat", "extraction model"],
     ("brb_denied", "reason"): list(access.Reason),
     ("brb_build_info", "version"): [],

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,15 +102,18 @@ def demo(as_json: options.Json = False) -> None:
 
 @contextlib.contextmanager
 def steps(*, plain: bool) -> Iterator[tuple[embedded.Say, embedded.Progress]]:
-    """How a long piece of work tells of itself on stderr: bars on a terminal, else one line for each new step."""
+    """How a long piece of work tells of itself on stderr: bars on a terminal, else one line for each new step. SIGTERM ends it as Ctrl-C does: what
+    it has started and begun to write goes with it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
     console = Console(stderr=True, highlight=False)
     if plain or not console.is_terminal:
-        yield _say, _lines()
+        with _ended_by_sigterm():
+            yield _say, _lines()
         return
-    with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), console=console, transient=True) as bars:
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+    with _ended_by_sigterm(), Progress(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def progress(what: str, share: float) -> None:
@@ -118,6 +122,15 @@ def steps(*, plain: bool) -> Iterator[tuple[embedded.Say, embedded.Progress]]:
             bars.update(tasks[what], completed=share)
 
         yield (lambda text: bars.console.print(text, markup=False)), progress
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    former = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def _lines() -> embedded.Progress:

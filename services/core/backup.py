@@ -10,8 +10,10 @@ secret.key          only if it was asked for: what is sealed opens with it
 """
 
 import hashlib
+import lzma
 import tarfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -26,6 +28,8 @@ VERSION = 1
 MANIFEST = "manifest.json"
 REDIS, SPOOL, ERASED, SETTINGS, KEY = "redis.rdb", "spool.sqlite", "erased.jsonl", "settings.json", "secret.key"
 SNAPSHOT = "collection.snapshot"
+UNFINISHED = "restore-unfinished"
+"""A file of the data folder, for as long as what is there is neither what was nor what is restored."""
 _PIECE = 1 << 20
 _LONGEST_MANIFEST_BYTES = 10_000_000
 
@@ -66,6 +70,12 @@ class _Version(msgspec.Struct):
     brb: str = ""
 
 
+def check_whole(data: Path) -> None:
+    """`SetupError` if the data folder holds half of a restore."""
+    if (data / UNFINISHED).exists():
+        raise errors.SetupError(f"a restore into {data} was broken off: run it again, with --force (`brb restore`)")
+
+
 def key_of(secret: str) -> str:
     """What tells one secret from another, and nothing about it."""
     return hashlib.sha256(b"brb-backup-key" + secret.encode()).hexdigest()[:16]
@@ -92,7 +102,8 @@ def read(file: Path) -> Manifest:
 
 
 def verified(file: Path, into: Path | None = None) -> Manifest:
-    """Reads all of it, and writes it below `into`. `BadInput` if a byte of it is not as it was written; `into` is of no use then."""
+    """Reads all of it, and writes it below `into`. `BadInput` if a byte of it is not as it was written; `into` is of no use then. `SetupError` if it
+    can't be written there."""
     with _opened(file) as archive:
         manifest = _manifest(file, archive)
         missing = dict(manifest.files)
@@ -115,8 +126,10 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
             yield archive
     except FileNotFoundError:
         raise errors.BadInput(f"there is no file {file}") from None
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise _damaged(file, str(error)) from error
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:  # of the file; those of its content have no number
+            raise errors.BadInput(f"{file} can't be read: {error.strerror}") from error
+        raise _damaged(file, str(error).partition("\n")[0].rstrip(":")) from error
 
 
 def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
@@ -134,8 +147,10 @@ def _manifest(file: Path, archive: tarfile.TarFile) -> Manifest:
         raise _damaged(file, f"its manifest can't be read: {error}") from None
     for name in manifest.files:
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or path.as_posix() != name or name == MANIFEST:
+        if path.is_absolute() or ".." in path.parts or path.as_posix() != name or name == MANIFEST or "\0" in name:
             raise _damaged(file, f"{name!r} is no name of a file in a backup")
+    if REDIS not in manifest.files:
+        raise _damaged(file, f"{REDIS} is missing")
     return manifest
 
 
@@ -144,18 +159,39 @@ def _damaged(file: Path, why: str) -> errors.BadInput:
 
 
 def _copied(content: IO[bytes], to: Path | None) -> File:
-    digest, size = hashlib.sha256(), 0
     if to is None:
-        while piece := content.read(_PIECE):
-            digest.update(piece)
-            size += len(piece)
-        return File(size, digest.hexdigest())
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with to.open("xb") as file:
-        while piece := content.read(_PIECE):
-            digest.update(piece)
-            size += file.write(piece)
+        return _read_through(content, lambda _: None)
+    with _written(to):
+        to.parent.mkdir(parents=True, exist_ok=True)
+        file = to.open("xb")
+
+    def write(piece: bytes) -> None:
+        with _written(to):
+            file.write(piece)
+
+    try:
+        return _read_through(content, write)
+    finally:
+        with _written(to):
+            file.close()
+
+
+def _read_through(content: IO[bytes], take: Callable[[bytes], None]) -> File:
+    digest, size = hashlib.sha256(), 0
+    while piece := content.read(_PIECE):
+        digest.update(piece)
+        size += len(piece)
+        take(piece)
     return File(size, digest.hexdigest())
+
+
+@contextmanager
+def _written(to: Path) -> Iterator[None]:
+    """A disk that takes nothing more is no fault of the backup."""
+    try:
+        yield
+    except OSError as error:
+        raise errors.SetupError(f"can't write to {to.parent}: {error.strerror}") from error
 
 
 def _described(path: Path) -> File:

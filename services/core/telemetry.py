@@ -16,6 +16,8 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from services.core import ports
+
 # Around the relay's aim (a few ms) and the recall deadline (400 ms).
 _FAST_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.75, 1.5)
 # First bytes of a model's answer: fractions of a second to a minute.
@@ -65,6 +67,8 @@ class Turned(StrEnum):
 
 
 CANARY_KS = (1, 3, 5, 10)
+ERASED_PLACES = ("deleted", "changed", "notes", "ledger", "answers", "uses", "turns", "jobs", "spooled")
+"""As a receipt counts them."""
 
 RELAY_OVERHEAD = Histogram("brb_relay_overhead_seconds", "Time before the upstream call that is BRB's own", buckets=_FAST_SECONDS)
 UPSTREAM_TTFB = Histogram(
@@ -100,7 +104,7 @@ REASKS = Counter("brb_reasks_total", "Human turns that ask the same again, or co
 ZOMBIES = Gauge("brb_zombie_ratio", "Share of the current memories of some age that are dead weight", ["kind"], multiprocess_mode="mostrecent")
 TOP10 = Gauge("brb_injection_top10_ratio", "Share of the ten most told memories in all that was told lately", multiprocess_mode="mostrecent")
 SHADOW = Histogram("brb_shadow_overlap", "Share of the exact nearest memories that the search found, in a sample of recalls", buckets=_SHARES)
-CANARY_RUNS = Counter("brb_canary_runs_total", "Rounds of probes through the whole of writing and recall", ["outcome"])
+CANARY_RUNS = Counter("brb_canary_runs_total", "Rounds of probes: facts stored, found and not found", ["outcome"])
 CANARY_AT = Gauge("brb_canary_last_run_timestamp_seconds", "When the last whole round ended", multiprocess_mode="mostrecent")
 CANARY_RECALL = Gauge("brb_canary_recall_at_k", "Share of the known-item probes found among the first k", ["k"], multiprocess_mode="mostrecent")
 CANARY_MRR = Gauge("brb_canary_mrr", "Mean reciprocal rank of the known-item probes", multiprocess_mode="mostrecent")
@@ -130,6 +134,8 @@ _CLOSED: Sequence[tuple[Counter | Gauge, Sequence[Sequence[str]]]] = (
     (RECALL_OUTCOME, [["injected", "empty", "repeated", "deadline", "ledger_away", "error"]]),
     (FACTS, [["turn"], ["facts", "none"]]),
     (DEDUP, [["insert", "reinforce", "supersede", "close", "stale", "drop"]]),
+    (AUDITED, [list(ports.Act)]),
+    (ERASED, [ERASED_PLACES]),
 )
 
 

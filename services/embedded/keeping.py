@@ -1,5 +1,6 @@
 """What backing up and restoring have in common: where all that a BRB keeps is, and how much of it there is."""
 
+import fcntl
 import shutil
 import tempfile
 import time
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING
 import redis
 
 from services.core import backup, config, errors, model_lock
-from services.core.adapters import edge_copies, memory_payload, note_payload, redis_client, vectors
+from services.core.adapters import edge_copies, redis_client, vectors
 from services.core.adapters.counting import PEOPLES, of_kind
 from services.embedded import models, supervisor
 
 if TYPE_CHECKING:
     from services.core.adapters.server_snapshots import Collections
 
+_LOCK = "lock"
 STORE, NOTES = "store", "notes"
 """The folders of an archive, for what is in those of the same settings."""
 
@@ -29,9 +31,9 @@ def folders(settings: config.Settings) -> dict[str, Path]:
 def counted(store: Path, notes: Path) -> backup.Counts:
     """What is in Qdrant Edge's folders. Nobody may have them open."""
     return backup.Counts(
-        memories=edge_copies.count(store, memory_payload.LAYOUT, PEOPLES),
-        notes=edge_copies.count(notes, note_payload.LAYOUT, of_kind("note")),
-        passages=edge_copies.count(notes, note_payload.LAYOUT, of_kind("passage")),
+        memories=edge_copies.count(store, PEOPLES),
+        notes=edge_copies.count(notes, of_kind("note")),
+        passages=edge_copies.count(notes, of_kind("passage")),
     )
 
 
@@ -57,17 +59,32 @@ def broker(settings: config.Settings, say: supervisor.Say, progress: models.Prog
 
 @contextmanager
 def staged(beside: Path, name: str) -> Iterator[Path]:
-    """A folder for work in progress, which goes with it."""
+    """A folder for work in progress, which goes with it; what one of that name that was killed has left there goes now."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=beside))
+        for left in beside.glob(f".brb-{name}-*"):
+            _remove_left(left)
+        outer = Path(tempfile.mkdtemp(prefix=f".brb-{name}-", dir=beside))
     except OSError as error:
         raise errors.SetupError(f"can't write to {beside}: {error.strerror}") from None
     try:
-        yield folder
+        with (outer / _LOCK).open("x") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            (outer / "content").mkdir()
+            yield outer / "content"
     except OSError as error:
         raise errors.SetupError(f"can't write to {beside}: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(outer, ignore_errors=True)
+
+
+def _remove_left(folder: Path) -> None:
+    """Unless somebody works in it."""
+    try:
+        with (folder / _LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+    except (FileNotFoundError, PermissionError, BlockingIOError):  # it begins or ends now, is another user's, or goes on
+        return
 
 
 def stamp() -> str:

@@ -57,7 +57,7 @@ def drop(settings: config.Settings) -> list[str]:
         raise errors.SetupError(f"the model in use is {writers}, not {settings.embed_model}: set BRB_EMBED_MODEL={writers}")
     dimension = model_lock.embedding(settings).dimension
     spaces = [kind(settings.embed_model, dimension) for kind in (qdrant_server.memories, qdrant_server.notes)]
-    with closing(vectors.qdrant_client(settings)) as client, server_collections.translated():
+    with store_gate.reindexing(redis), closing(vectors.qdrant_client(settings)) as client, server_collections.translated():
         known = server_collections.aliases(client)
         if not any(space.alias in known for space in spaces):
             raise errors.NotFound(f"the Qdrant server holds nothing of the model {settings.embed_model}")
@@ -86,6 +86,7 @@ def _on_server(settings: config.Settings, say: supervisor.Say, progress: models.
             pairs,
             embed=lambda texts: embedder.embed(texts, "document"),
             progress=progress,
+            alone=lambda: store_gate.reindexing(redis),
             hold=lambda: store_gate.held(redis),
             give=lambda: store_gate.give_to(redis, settings.embed_model),
             clock=time.monotonic,

@@ -17,7 +17,7 @@ from services.core import backup, config, errors, seal
 from services.core.adapters import points, redis_client, redis_replication
 from services.embedded import keeping, models, supervisor
 
-_KEPT = ("brb:jobs:", "brb:ledger:", "brb:tokens", "brb:audit:", "brb:told:", "brb:uses:")
+_KEPT = ("brb:jobs:", "brb:ledger:", "brb:block", "brb:tokens", "brb:audit:", "brb:told:", "brb:uses:")
 """What is in a Redis that somebody has used."""
 
 
@@ -31,34 +31,48 @@ class Restored(NamedTuple):
 
 def run(settings: config.Settings, file: Path, *, dry_run: bool, force: bool, say: supervisor.Say, progress: models.Progress) -> Restored:
     """`BadInput` for a damaged backup or one of a later version. `SetupError` for one that does not fit, or if there is something already."""
-    if supervisor.state(settings) is not None:
-        raise errors.SetupError("BRB is running: stop it first (`brb down`)")
     progress("restoring", 0.0)
     manifest = backup.read(file)
     notices = fitting(manifest, "server" if settings.qdrant_url else "edge", settings.embed_model)
     if dry_run:
         backup.verified(file)
         progress("restoring", 1.0)
-        return Restored(manifest, "", notices)
+        why = _locked_out(settings, manifest)
+        return Restored(manifest, "", (*notices, why) if why else notices)
+    if supervisor.state(settings) is not None:
+        raise errors.SetupError("BRB is running: stop it first (`brb down`)")
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with keeping.staged(settings.data, "restore") as folder:
         backup.verified(file, folder)
         progress("restoring", 0.4)
-        _put_key(settings, manifest, folder)
+        if why := _locked_out(settings, manifest):
+            raise errors.SetupError(why)
+        here = keeping.counted(folder / keeping.STORE, folder / keeping.NOTES)  # what does not open is noticed before anything is changed
         with keeping.broker(settings, say, progress) as client:
             if settings.redis_url:  # its own is of those processes only that `broker` knows to be stopped
+                redis_replication.freed(client)
                 _check_stopped(client)
             kept = _put_aside(settings, client, force=force)
+            (settings.data / backup.UNFINISHED).touch()
+            _put_key(settings, manifest, folder, kept)
             redis_replication.give(client, folder / backup.REDIS)
         progress("restoring", 0.7)
-        counts = _give_collections(settings, manifest, folder) if settings.qdrant_url else _give_files(settings, folder)
+        counts = _give_collections(settings, manifest, folder) if settings.qdrant_url else _give_files(settings, folder, here)
         for name, place in ((backup.SPOOL, settings.spool_path), (backup.ERASED, settings.erased_path)):
             if (folder / name).exists():
                 (folder / name).replace(place)
         progress("restoring", 1.0)
     if counts != manifest.counts:
-        raise errors.SetupError(f"there is not what was backed up: {counts}, not {manifest.counts}. Don't start BRB on it; restore another backup")
-    return Restored(manifest, kept, notices)
+        raise errors.SetupError(f"there is not what was backed up: {counts}, not {manifest.counts}. Restore another backup, with --force")
+    (settings.data / backup.UNFINISHED).unlink(missing_ok=True)
+    return Restored(manifest, kept, (*notices, *_owned(settings.data)))
+
+
+def _owned(data: Path) -> list[str]:
+    owner = data.stat().st_uid
+    if os.geteuid() == owner:
+        return []
+    return [f"{data} belongs to the user {owner}, what was restored to {os.geteuid()}: give it to who runs BRB (chown -R)"]
 
 
 def fitting(manifest: backup.Manifest, store: str, model: str) -> tuple[str, ...]:
@@ -76,21 +90,33 @@ def fitting(manifest: backup.Manifest, store: str, model: str) -> tuple[str, ...
     return tuple(notices)
 
 
-def _put_key(settings: config.Settings, manifest: backup.Manifest, folder: Path) -> None:
-    """The key that it was sealed with must be here, or come with it."""
+def _fits(settings: config.Settings, manifest: backup.Manifest) -> bool:
+    """Whether the key that is here opens it."""
     here = seal.kept_secret(settings)
-    if here is not None and backup.key_of(here) == manifest.key:
-        return
-    if not (folder / backup.KEY).exists():
-        raise errors.SetupError(
+    return here is not None and backup.key_of(here) == manifest.key
+
+
+def _locked_out(settings: config.Settings, manifest: backup.Manifest) -> str:
+    """Why what is in it could not be opened here, "" if it can: its key must be here, or come with it."""
+    if _fits(settings, manifest):
+        return ""
+    if backup.KEY not in manifest.files:
+        return (
             "what is in it is sealed with another key, and it does not hold that key: put the former secret.key into the data folder, "
             "or set BRB_SECRET_KEY to it (ops/runbook.md, Lost key)"
         )
     if settings.secret_key is not None:
-        raise errors.SetupError("BRB_SECRET_KEY is another key than that of the backup: unset it, or set it to the former one")
+        return "BRB_SECRET_KEY is another key than that of the backup: unset it, or set it to the former one"
+    return ""
+
+
+def _put_key(settings: config.Settings, manifest: backup.Manifest, folder: Path, kept: str) -> None:
+    """Unless it is here. The former one is put to what it has sealed."""
+    if _fits(settings, manifest):
+        return
     place = settings.data / "secret.key"
     if place.exists():
-        place.rename(place.with_name(f"secret.key.{keeping.stamp()}"))
+        place.rename(Path(kept) / place.name if kept else place.with_name(f"secret.key.{keeping.stamp()}"))
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as key:
         key.write((folder / backup.KEY).read_text())
 
@@ -115,7 +141,7 @@ def _put_aside(settings: config.Settings, client: redis.Redis, *, force: bool) -
         moved += [path for path in keeping.folders(settings).values() if path.exists()]
     if not found:
         for path in moved:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         return ""
     aside.mkdir(mode=0o700, parents=True)
     redis_replication.take(client, aside / backup.REDIS)
@@ -139,12 +165,14 @@ def _holds(settings: config.Settings) -> bool:
 def _spooled(path: Path) -> bool:
     if not path.exists():
         return False
-    with closing(sqlite3.connect(path)) as spool:
-        return spool.execute("SELECT 1 FROM jobs LIMIT 1").fetchone() is not None
+    try:
+        with closing(sqlite3.connect(path)) as spool:
+            return spool.execute("SELECT 1 FROM jobs LIMIT 1").fetchone() is not None
+    except sqlite3.Error:  # empty as a start that was killed leaves it, or damaged: then nobody knows what was in it
+        return path.stat().st_size > 0
 
 
-def _give_files(settings: config.Settings, folder: Path) -> backup.Counts:
-    counts = keeping.counted(folder / keeping.STORE, folder / keeping.NOTES)
+def _give_files(settings: config.Settings, folder: Path, counts: backup.Counts) -> backup.Counts:
     for name, place in keeping.folders(settings).items():
         if (folder / name).is_dir():
             (folder / name).replace(place)

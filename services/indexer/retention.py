@@ -63,13 +63,17 @@ class Retention:
         self._superseded_days = keep_superseded_days
         self._dead_days = keep_dead_days
         self._purge = purge
+        self._clean = False  # as far as is known of one that was killed between erasing and cleaning
 
     def run(self, stopping: threading.Event) -> int:
         """How many memories and jobs went. May be broken off anywhere and done again."""
-        gone = self._erase_history(stopping)
-        if gone:
+        if not self._superseded_days:
+            gone = 0
+        elif (gone := self._erase_history(stopping)) or not self._clean:
+            self._clean = False
             for step in self._purge:
                 step()
+            self._clean = True
         gone += self._erase_dead()
         if gone:
             _log.info("kept_no_longer", count=gone)
@@ -77,8 +81,6 @@ class Retention:
 
     def _erase_history(self, stopping: threading.Event) -> int:
         now = self._clock()
-        if not self._superseded_days:
-            return 0
         where = ports.Where(status=models.Status.SUPERSEDED, before=now - self._superseded_days * _DAY_SECONDS)
         of_owner: defaultdict[models.Principal, list[str]] = defaultdict(list)
         for memory in walking.all_of(lambda before, limit: self._store.anybody(_until(where, before), limit=limit)):

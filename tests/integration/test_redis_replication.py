@@ -1,5 +1,6 @@
 """All of a real Redis is taken while it goes on, and given to another one."""
 
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import redis
 
 from services.core import errors
 from services.core.adapters import redis_client, redis_replication
+from tests.conftest import wait_until
 from tests.support.redis_server import started
 
 
@@ -43,6 +45,7 @@ def test_what_is_taken_is_one_moment_and_what_is_given_survives_a_restart(folder
 
         writer = threading.Thread(target=write)
         writer.start()
+        wait_until(lambda: first.exists("left"))
         redis_replication.take(first, folder / "copy.rdb")
         stop.set()
         writer.join()
@@ -71,8 +74,39 @@ def test_a_redis_that_does_not_understand_it_says_so_and_is_its_own_master_again
         assert client.role()[0] == b"master"
 
 
-def test_a_redis_that_may_not_be_copied_is_told_of(folder: Path) -> None:
+def test_a_redis_that_may_not_be_copied_or_replaced_is_told_of(folder: Path) -> None:
     with started(folder / "a") as client:
-        client.execute_command("ACL", "SETUSER", "default", "-sync", "-psync")
+        client.execute_command("ACL", "SETUSER", "default", "-sync", "-psync", "-replicaof")
+        with pytest.raises(errors.SetupError, match="can't be restored into"):
+            redis_replication.freed(client)
         with pytest.raises(errors.SetupError, match="does not give a copy of itself: -NOPERM"):
             redis_replication.take(client, folder / "copy.rdb")
+
+
+@pytest.mark.parametrize("last", [b"\n", b"$EOF:" + b"a" * 40 + b"\r\nREDIS0011", b"$100\r\nREDIS0011"])
+@pytest.mark.timeout(30)
+def test_a_redis_that_ends_while_it_is_copied_is_away(folder: Path, last: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while b"SYNC" not in (said := connection.recv(4096)):
+                    connection.sendall(b"+OK\r\n" * said.count(b"*"))
+                connection.sendall(last)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = f"redis://127.0.0.1:{server.getsockname()[1]}?protocol=2"
+        with redis_client.connect(address, timeout_seconds=5) as client, pytest.raises(errors.Unavailable, match="in the middle of its copy"):
+            redis_replication.take(client, folder / "copy.rdb")
+        thread.join()
+
+
+def test_one_that_was_left_as_the_replica_of_a_restore_that_was_killed_can_be_restored_into(folder: Path) -> None:
+    with started(folder / "a") as client:
+        client.set("former", "x")
+        client.replicaof("127.0.0.1", 1)
+        redis_replication.freed(client)
+        redis_replication.take(client, folder / "copy.rdb")
+        client.set("after", "x")

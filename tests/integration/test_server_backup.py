@@ -1,6 +1,7 @@
 """Backup and restore of a BRB whose memories are on a Qdrant server, through the client: snapshots, and Redis over its own connection."""
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,8 +86,8 @@ def progress(_: str, share: float) -> None:
     assert 0 <= share <= 1
 
 
-def backed_up(one: Stack, to: Path) -> backing_up.Made:
-    return backing_up.run(one.settings, to, with_key=False, say=say, progress=progress)
+def backed_up(one: Stack, to: Path, *, with_key: bool = False) -> backing_up.Made:
+    return backing_up.run(one.settings, to, with_key=with_key, say=say, progress=progress)
 
 
 def restored(two: Stack, file: Path, *, dry_run: bool = False, force: bool = False) -> restore.Restored:
@@ -131,24 +132,60 @@ def test_nothing_is_written_over_unless_it_is_put_aside(one: Stack, two: Stack, 
     assert two.qdrant.local.count(space.former).count == 2, "the former ones are beside them"
 
 
-def test_one_that_runs_is_not_restored_into(one: Stack, two: Stack, folder: Path) -> None:
+def test_one_that_runs_is_not_restored_into_and_half_a_restore_is_not_started(one: Stack, two: Stack, folder: Path) -> None:
     filled(one, "I like green tea")
     backed_up(one, folder / "b.tar")
     two.redis.set("brb:alive:worker", "1", ex=20)
+    assert restored(two, folder / "b.tar", dry_run=True).notices == (), "it may be looked at"
     with pytest.raises(errors.SetupError, match=r"BRB is running \(worker\)"):
         restored(two, folder / "b.tar")
+
+    two.redis.delete("brb:alive:worker")
+
+    def full(request: qdrant_rest.Request) -> None:
+        if request.path.endswith("/upload"):
+            raise qdrant_rest.Refused(500, "no room")
+
+    two.qdrant.before = full
+    with pytest.raises(errors.Unavailable, match="refuses the snapshot"):
+        restored(two, folder / "b.tar")
+    with pytest.raises(errors.SetupError, match="was broken off: run it again"):
+        backup.check_whole(two.settings.data)
+    with pytest.raises(errors.SetupError, match="was broken off: run it again"):
+        backed_up(two, folder / "half.tar")
+
+    two.qdrant.before = lambda _: None
+    restored(two, folder / "b.tar", force=True)
+    backup.check_whole(two.settings.data)
 
 
 def test_a_key_that_does_not_open_it_is_refused_before_anything_is_changed(one: Stack, folder: Path) -> None:
     filled(one, "I like green tea")
     backed_up(one, folder / "b.tar")
+    backed_up(one, folder / "key.tar", with_key=True)
     (folder / "three").mkdir()
-    with stack(folder / "three", secret_key=SecretStr("another")) as three, pytest.raises(errors.SetupError, match="sealed with another key"):
-        restored(three, folder / "b.tar")
-    assert three.qdrant.sent("POST", "/upload") == []
+    with stack(folder / "three", secret_key=None) as three:
+        key = three.settings.data / "secret.key"
+        key.write_text("another")
+        three.redis.set("brb:tokens", "of somebody")
+
+        [notice] = restored(three, folder / "b.tar", dry_run=True).notices
+        assert "sealed with another key" in notice
+        with pytest.raises(errors.SetupError, match="sealed with another key"):
+            restored(three, folder / "b.tar")
+        with pytest.raises(errors.SetupError, match="--force"):
+            restored(three, folder / "key.tar")
+        assert three.qdrant.sent("POST", "/upload") == []
+        assert three.redis.keys() == [b"brb:tokens"]
+        assert key.read_text() == "another", "what is here opens with it still"
+
+        three.settings.spool_path.touch()  # of a start that was killed
+        kept = Path(restored(three, folder / "key.tar", force=True).kept)
+        assert (kept / "secret.key").read_text() == "another", "with what was sealed with it"
+        assert (key.read_text(), key.stat().st_mode & 0o777) == (SECRET, 0o600)
 
 
-def test_a_snapshot_that_does_not_arrive_is_no_backup(one: Stack, folder: Path) -> None:
+def test_what_does_not_arrive_or_is_not_of_the_model_in_use_is_no_backup(one: Stack, folder: Path) -> None:
     filled(one, "I like green tea")
 
     def gone(request: qdrant_rest.Request) -> None:
@@ -158,4 +195,12 @@ def test_a_snapshot_that_does_not_arrive_is_no_backup(one: Stack, folder: Path) 
     one.qdrant.before = gone
     with pytest.raises(errors.Unavailable, match="does not hand out its snapshot"):
         backed_up(one, folder / "b.tar")
-    assert list(folder.glob("*b.tar*")) == [], "nothing is left of it"
+    assert [path.name for path in folder.iterdir()] == ["one"], "nothing is left of it"
+
+    one.qdrant.before = lambda _: None
+    other = one._replace(settings=one.settings.model_copy(update={"embed_model": "nomic-embed-text-v1.5"}))
+    with pytest.raises(errors.WrongModel, match=re.escape(one.settings.embed_model)):
+        backed_up(other, folder / "b.tar")
+    one.redis.set("brb:writers", "nomic-embed-text-v1.5")
+    with pytest.raises(errors.SetupError, match=r"BRB_EMBED_MODEL=nomic-embed-text-v1\.5"):
+        backed_up(one, folder / "b.tar")

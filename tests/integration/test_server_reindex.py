@@ -72,6 +72,7 @@ def carry(
         pairs,
         embed=embed or (lambda texts: new.embed(texts, "document")),
         progress=progress,
+        alone=lambda: store_gate.reindexing(broker),
         hold=lambda: store_gate.held(broker),
         give=lambda: store_gate.give_to(broker, new.model),
         clock=lambda: float(next(ticks)),
@@ -281,3 +282,28 @@ def test_a_difference_says_whether_there_is_anything_to_embed() -> None:
     target = [(ID[1], {"text": "a", "seen": 1}), (ID[2], {"text": "b"})]
     found = list(server_reindex.differences(source, target, lambda load: load["text"]))
     assert found == [server_reindex.Changed(*source[0], anew=False), server_reindex.Changed(*source[1], anew=True)]
+
+
+def test_of_two_at_once_one_is_refused_and_nothing_is_lost(server: qdrant_rest.Qdrant, client: QdrantClient, broker: redis.Redis) -> None:
+    """The one that is late would take what the new processes have learnt since the switch for what is gone."""
+    former = memories(server.url, OLD)
+    put(former, OLD, *(f"Fact number {n}" for n in range(70)))
+    refused: list[str] = []
+
+    def other(stage: str, share: float) -> None:
+        if stage == "memories, round 1" and share == 1.0 and not refused:
+            try:
+                carry(client, broker)
+                with contextlib.closing(memories(server.url, NEW)) as store:
+                    put(store, NEW, "Said after the switch")
+                refused.append("")
+            except errors.Unavailable as error:
+                refused.append(str(error))
+
+    carry(client, broker, progress=other)
+
+    with contextlib.closing(memories(server.url, NEW)) as store:
+        texts = [one.text for one in store.find(EVERYTHING, ports.ANY, limit=100)]
+    former.close()
+    assert len(texts) == 70 + (refused == [""])
+    assert "another one goes on" in refused[0]

@@ -74,6 +74,7 @@ VALUES: dict[tuple[str, str], set[str]] = {
     ("brb_turns_total", "outcome"): set(telemetry.Turned),
     ("brb_memory_used_total", "used"): set(telemetry.Used),
     ("brb_facts_total", "stage"): {"turn", "proposed", "ungrounded", "filtered", "duplicate", "policy", "kept", "invalid"},
+    ("brb_facts_total", "outcome"): {"facts", "none"},  # of stage turn
     ("brb_dedup_total", "decision"): set(writing._NAMES.values()),
     ("brb_queue_oldest_seconds", "queue"): set(messages.Lane),
     ("brb_memories", "status"): set(models.Status),

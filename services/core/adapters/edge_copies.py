@@ -29,12 +29,13 @@ def copied(directory: Path, into: Path) -> list[Collection]:
     raise errors.Unavailable("the store", f"the files in {directory} do not come to rest: try again later")
 
 
-def count(directory: Path, layout: points.Layout, only: points.Only) -> int:
-    """How many points there are in the one collection of a folder, 0 for none. It must be whole, and nobody may have it open."""
+def count(directory: Path, only: points.Only) -> int:
+    """How many points there are in the one collection of a folder, of whatever model and version; 0 for none. It must be whole, and nobody may have
+    it open."""
     found = edge_points.collections(directory)
     if not found:
         return 0
-    opened = EdgePoints.open(directory, layout, model=found[0][1].model, dimension=found[0][1].dimension)
+    opened = EdgePoints.open_any(*found[0])
     try:
         return opened.count(only)
     finally:
@@ -48,10 +49,20 @@ class _Moved(Exception):
 def _copy(folder: Path, collection: Collection, into: Path) -> None:
     before = _look(folder / collection.shard)
     into.mkdir(parents=True)
-    shutil.copytree(folder / collection.shard, into / collection.shard)
+    shutil.copytree(folder / collection.shard, into / collection.shard, copy_function=_copy_file)
     edge_points.describe(into, collection)
     if _look(folder / collection.shard) != before:
         raise _Moved
+
+
+def _copy_file(source: str, to: str) -> None:
+    """A file that is gone is looked for again; a disk that is full does not get emptier by it."""
+    try:
+        shutil.copy2(source, to)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise errors.SetupError(f"can't copy {source} to {to}: {error.strerror}") from error
 
 
 def _look(folder: Path) -> _Look:

@@ -39,6 +39,7 @@ ROOM_BYTES = 100_000_000
 (SIGBUS), with every stream that it relays. Each log that is begun takes 32 MB."""
 
 _SIDECAR = "collection.json"
+_DRAFT = ".new-"
 _PAGE = 1000
 T = TypeVar("T")
 _SHARD = "shard"
@@ -78,9 +79,16 @@ class EdgePoints:
                 _refuse_others(directory, folder, wanted, layout)
                 _create(directory, folder, wanted, layout)
             _check(folder, wanted, layout)
-            return cls(folder, _load(folder), layout, dimension)
+            opened = cls(folder, _load(folder), layout, dimension)
+            _remove_drafts(directory)
+            return opened
         except OSError as error:
             raise errors.SetupError(f"the store in {directory} can't be used: {error}; check BRB_DATA_DIR and its permissions") from error
+
+    @classmethod
+    def open_any(cls, folder: Path, collection: Collection) -> Self:
+        """One of the `collections`, of whatever model and version: to be read."""
+        return cls(folder, _load(folder), Layout("", (), ()), collection.dimension)
 
     @property
     def dimension(self) -> int:
@@ -231,16 +239,22 @@ def replaced(directory: Path, backups: Path, model: str) -> Iterator[tuple[Itera
         names = " and ".join(collection.model for _, collection in held)
         raise errors.SetupError(f"{directory} holds collections of {names}: move the one away that you don't want")
     former, collection = held[0]
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as draft:
-        source = EdgePoints(former, _load(former), Layout("", (), ()), collection.dimension)
+    _remove_drafts(directory)
+    with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=directory) as draft:
+        source = EdgePoints.open_any(former, collection)
         try:
             yield source.everything(), Path(draft)
         finally:
             source.close()
         backups.mkdir(mode=0o700, parents=True, exist_ok=True)
-        former.rename(backups / f"{directory.name}-{former.name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
+        aside = backups / f"{directory.name}-{former.name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
         name = points.collection_name(model)
-        (Path(draft) / name).rename(directory / name)
+        if former.name == name:
+            former.rename(aside)
+            (Path(draft) / name).rename(directory / name)
+        else:  # killed between the two there are both, and nothing is lost
+            (Path(draft) / name).rename(directory / name)
+            former.rename(aside)
 
 
 def in_batches(items: Sequence[Any], size: int, progress: Callable[[float], None]) -> Iterator[Sequence[Any]]:
@@ -286,7 +300,7 @@ def _read(sidecar: Path) -> Collection:
 def _create(directory: Path, folder: Path, collection: Collection, layout: Layout) -> None:
     """Built beside and moved into place whole, so that a crash leaves no half-made store."""
     directory.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".new-", dir=directory))
+    draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=directory))
     try:
         _empty(draft / collection.shard, layout, collection.dimension).close()
         describe(draft, collection)
@@ -326,6 +340,12 @@ def _pages(shard: edge.EdgeShard, size: int, *, vectors: bool = False) -> Iterat
             yield records
         if after is None:
             return
+
+
+def _remove_drafts(directory: Path) -> None:
+    """What a killed one was building: it may hold what was forgotten since. For the owner of the store beside it."""
+    for path in directory.glob(f"{_DRAFT}*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove_others(folder: Path, name: str) -> None:

@@ -8,7 +8,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -27,10 +27,10 @@ _MAGIC = (b"REDIS", b"VALKEY")
 
 def take(client: redis.Redis, file: Path) -> None:
     """Write what is in Redis now to a file."""
-    with translated(), _replica(client) as (read, stream):
-        header = read()
+    with translated(), _replica(client) as stream:
+        header = _line(stream)
         while header == b"":  # empty lines say that it is still busy with it
-            header = read()
+            header = _line(stream)
         if not header.startswith(b"$"):
             raise errors.SetupError(f"Redis does not give a copy of itself: {header.decode(errors='replace')[:200]}")
         with file.open("xb") as out:
@@ -38,8 +38,19 @@ def take(client: redis.Redis, file: Path) -> None:
                 _until(stream, header.removeprefix(b"$EOF:"), out)
             else:
                 _exactly(stream, int(header[1:]), out)
-    if not file.read_bytes()[: len(_MAGIC[1])].startswith(_MAGIC):
-        raise errors.SetupError("Redis gave something else than a copy of itself")
+    with file.open("rb") as taken:
+        if not taken.read(len(_MAGIC[1])).startswith(_MAGIC):
+            raise errors.SetupError("Redis gave something else than a copy of itself")
+
+
+def freed(client: redis.Redis) -> None:
+    """Make it a master: `give` that was killed leaves a replica of nobody, which takes no writes and gives no copy of itself. `SetupError` if it may
+    not be made one or the other."""
+    try:
+        with translated():
+            client.replicaof("NO", "ONE")
+    except redis.ResponseError as error:
+        raise errors.SetupError(f"Redis can't be restored into: {error}. It takes REPLICAOF, which some services don't allow") from error
 
 
 def give(client: redis.Redis, file: Path, *, wait_seconds: float = 600.0) -> None:
@@ -57,8 +68,7 @@ def give(client: redis.Redis, file: Path, *, wait_seconds: float = 600.0) -> Non
         finally:
             done.set()
             thread.join(_TIMEOUT_SECONDS)
-            with translated():  # last: Valkey 9 waits for its connection to end before it answers
-                client.replicaof("NO", "ONE")
+            freed(client)  # last: Valkey 9 waits for its connection to end before it answers
             wait_for_log(client, wait_seconds=wait_seconds)  # it writes one for what it took, and does not end before
 
 
@@ -76,8 +86,8 @@ def _wait(client: redis.Redis, failed: list[BaseException], deadline: float) -> 
 
 
 @contextmanager
-def _replica(client: redis.Redis) -> Iterator[tuple[Callable[[], bytes], IO[bytes]]]:
-    """A connection that Redis takes for a replica's: what reads a line of it, and the stream."""
+def _replica(client: redis.Redis) -> Iterator[IO[bytes]]:
+    """The stream of a connection that Redis takes for a replica's."""
     connection: Any = client.connection_pool.make_connection()
     connection.connect()
     try:
@@ -87,9 +97,24 @@ def _replica(client: redis.Redis) -> Iterator[tuple[Callable[[], bytes], IO[byte
         sock.settimeout(_TIMEOUT_SECONDS)
         connection.send_command("SYNC")
         with sock.makefile("rb") as stream:
-            yield lambda: stream.readline().rstrip(b"\r\n"), stream
+            yield stream
+    except TimeoutError:
+        raise errors.Unavailable("redis", f"not a byte of its copy came in {_TIMEOUT_SECONDS:.0f} s") from None
+    except ConnectionError as error:
+        raise _broken_off() from error
     finally:
         connection.disconnect()
+
+
+def _line(stream: IO[bytes]) -> bytes:
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise _broken_off()
+    return line.rstrip(b"\r\n")
+
+
+def _broken_off() -> errors.Unavailable:
+    return errors.Unavailable("redis", "it broke off in the middle of its copy")
 
 
 def _until(stream: IO[bytes], mark: bytes, out: IO[bytes]) -> None:
@@ -98,7 +123,7 @@ def _until(stream: IO[bytes], mark: bytes, out: IO[bytes]) -> None:
     while not held.endswith(mark):
         piece = stream.read1(_PIECE)  # type: ignore[attr-defined]
         if not piece:
-            raise errors.Unavailable("redis", "it broke off in the middle of its copy")
+            raise _broken_off()
         held += piece
         out.write(held[:-_MARK_BYTES])
         held = held[-_MARK_BYTES:]
@@ -108,7 +133,7 @@ def _exactly(stream: IO[bytes], size: int, out: IO[bytes]) -> None:
     while size:
         piece = stream.read(min(size, _PIECE))
         if not piece:
-            raise errors.Unavailable("redis", "it broke off in the middle of its copy")
+            raise _broken_off()
         size -= out.write(piece)
 
 
@@ -172,8 +197,9 @@ def _reply(connection: socket.socket, words: list[bytes], file: Path) -> None:
 
 
 def _command(buffer: bytes) -> tuple[list[bytes], bytes] | None:
-    """The first whole command (RESP: an array of strings), and what is behind it."""
-    head, separator, rest = buffer.partition(b"\r\n")
+    """The first whole command (RESP: an array of strings), and what is behind it. A replica that loads what it was given sends newlines before one,
+    lest it be taken for dead."""
+    head, separator, rest = buffer.lstrip(b"\n").partition(b"\r\n")
     if not separator:
         return None
     words = []

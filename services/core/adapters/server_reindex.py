@@ -124,30 +124,40 @@ def run(
     *,
     embed: Embed,
     progress: Callable[[str, float], None],
+    alone: Hold,
     hold: Hold,
     give: Callable[[], None],
     clock: Callable[[], float],
 ) -> Carried:
-    """pairs: of memories and of notes, the space that is in use and the one that is to be. hold: while nobody writes. give: from now on only
-    processes of the new model write. `NotFound` if there is nothing to carry over."""
-    builds = [(build, new) for old, new in pairs if (build := _begun(client, old, new, embed)) is not None]
-    if not builds:
-        raise errors.NotFound("the Qdrant server holds no memories and no notes to carry over")
-    for number in itertools.count(1):
-        changed = sum(_round(build, new, f"{new.layout.what}, round {number}", progress) for build, new in builds)
-        if changed <= LITTLE or number == _MOST_ROUNDS:
-            break
-    with hold() as still_held:
-        started = clock()
-        for build, new in builds:
-            _round(build, new, f"{new.layout.what}, while writers wait", progress)
-        if not still_held():
-            raise errors.Unavailable("the store", "its writers did not wait long enough: run it again, it goes on from here")
-        with translated():
-            server_collections.switch(client, [new for _, new in pairs])
-        give()
-        took = clock() - started
-    return Carried(_count(client, pairs[0][1], PEOPLES), _count(client, pairs[1][1], of_kind("note")), number + 1, took)
+    """pairs: of memories and of notes, the space that is in use and the one that is to be. alone: while nobody else does this. hold: while nobody
+    writes. give: from now on only processes of the new model write. `NotFound` if there is nothing to carry over."""
+    with alone() as still_alone:
+
+        def carried(build: Building, space: Space, stage: str) -> int:
+            return _round(build, space, f"{space.layout.what}, {stage}", progress, still_alone)
+
+        builds = [(build, new) for old, new in pairs if (build := _begun(client, old, new, embed)) is not None]
+        if not builds:
+            raise errors.NotFound("the Qdrant server holds no memories and no notes to carry over")
+        for number in itertools.count(1):
+            changed = sum(carried(build, new, f"round {number}") for build, new in builds)
+            if changed <= LITTLE or number == _MOST_ROUNDS:
+                break
+        with hold() as still_held:
+            started = clock()
+            for build, new in builds:
+                carried(build, new, "while writers wait")
+            if not still_held():
+                raise _disturbed()
+            with translated():
+                server_collections.switch(client, [new for _, new in pairs])
+            give()
+            took = clock() - started
+        return Carried(_count(client, pairs[0][1], PEOPLES), _count(client, pairs[1][1], of_kind("note")), number + 1, took)
+
+
+def _disturbed() -> errors.Unavailable:
+    return errors.Unavailable("the store", "Redis was away for too long, others may have gone on: run it again, it goes on from here")
 
 
 def _begun(client: QdrantClient, old: Space, new: Space, embed: Embed) -> Building | None:
@@ -161,8 +171,8 @@ def _begun(client: QdrantClient, old: Space, new: Space, embed: Embed) -> Buildi
         return Building(client, known[old.alias], there or server_collections.begun(client, new), embed)
 
 
-def _round(build: Building, space: Space, stage: str, progress: Callable[[str, float], None]) -> int:
-    """How many points differed."""
+def _round(build: Building, space: Space, stage: str, progress: Callable[[str, float], None], alone: Callable[[], bool]) -> int:
+    """How many points differed. alone: asked before anything is changed."""
     kind = _kind(space)
     with translated():
         total = max(1, build.client.count(build.source, exact=True).count)
@@ -180,6 +190,8 @@ def _round(build: Building, space: Space, stage: str, progress: Callable[[str, f
     count = 0
     while batch := list(itertools.islice(found, _BATCH)):
         count += len(batch)
+        if not alone():
+            raise _disturbed()
         kind.write(build, batch)
         build.erase([each.id for each in batch if isinstance(each, Gone)])
         progress(stage, min(1.0, seen / total))

@@ -11,7 +11,7 @@ import httpx2
 from qdrant_client import QdrantClient
 
 from services.core import backup, errors
-from services.core.adapters import server_collections
+from services.core.adapters import points, server_collections
 from services.core.adapters.counting import PEOPLES, of_kind
 from services.core.adapters.points import Only
 from services.core.adapters.server_collections import Space, translated
@@ -40,10 +40,13 @@ class Collections:
             )
 
     def take(self, space: Space, file: Path) -> None:
-        """A snapshot of what is in use, if anything is. The server keeps none of it."""
+        """A snapshot of what is in use, if anything is. The server keeps none of it. `WrongModel` if only another model's is."""
         with translated(), _reached():
-            name = server_collections.aliases(self._client).get(space.alias)
+            known = server_collections.aliases(self._client)
+            name = known.get(space.alias)
             if name is None:
+                for other in server_collections.in_use(known, space.prefix):
+                    raise points.wrong_model(space.layout.what, other, space.model)
                 return
             made = self._client.create_snapshot(name, wait=True)
             if made is None:

@@ -2,8 +2,10 @@
 
     brb:writers   the embedding model whose processes alone may write. Missing: all may
     brb:held      nobody may, for as long as it is there: its holder prolongs it, and it goes with its holder
+    brb:reindex   somebody carries the store over; held in the same way
 
-Both are asked for before each write, under its owner's lock: whoever holds the gate and then waits for those locks knows that nothing is written.
+The first two are asked for before each write, under its owner's lock: whoever holds the gate and then waits for those locks knows that nothing is
+written.
 """
 
 import time
@@ -19,6 +21,7 @@ from services.core.adapters import redis_client
 
 _WRITERS = "brb:writers"
 _HELD = "brb:held"
+_REINDEX = "brb:reindex"
 _LEASE_SECONDS = 15
 _POLL_SECONDS = 0.02
 Open = Callable[[], bool]
@@ -63,27 +66,38 @@ def held(client: redis.Redis, *, wait_seconds: float = 60.0) -> Iterator[Open]:
 
     `Unavailable` if somebody goes on writing for too long, or somebody else holds the gate.
     """
+    with _leased(client, _HELD, "its writers are held already, by a backup or a reindex") as mine:
+        _wait_for_writers(client, time.monotonic() + wait_seconds)
+        yield mine
+
+
+def reindexing(client: redis.Redis) -> AbstractContextManager[Open]:
+    """One `brb reindex` at a time: a second one would take what was written since the first one's switch for what is gone. As `held`."""
+    return _leased(client, _REINDEX, f"it is carried over already, another one goes on (if it was killed, try again in {_LEASE_SECONDS} seconds)")
+
+
+@contextmanager
+def _leased(client: redis.Redis, name: str, taken: str) -> Iterator[Open]:
     token = uuid.uuid4().hex
 
     def mine() -> bool:
         with redis_client.translated():
-            found: Any = client.get(_HELD)
+            found: Any = client.get(name)
         return bool(found == token.encode())
 
     def prolong() -> bool:
         with redis_client.translated():
-            return mine() and bool(client.expire(_HELD, _LEASE_SECONDS))
+            return mine() and bool(client.expire(name, _LEASE_SECONDS))
 
     with redis_client.translated():
-        if not client.set(_HELD, token, ex=_LEASE_SECONDS, nx=True):
-            raise errors.Unavailable("the store", "its writers are held already, by a backup or a reindex")
+        if not client.set(name, token, ex=_LEASE_SECONDS, nx=True):
+            raise errors.Unavailable("the store", taken)
     try:
         with leases.kept(prolong, _LEASE_SECONDS / 3):
-            _wait_for_writers(client, time.monotonic() + wait_seconds)
             yield mine
     finally:
         with redis_client.translated():
-            client.eval(_LET_GO, 1, _HELD, token)
+            client.eval(_LET_GO, 1, name, token)
 
 
 def _wait_for_writers(client: redis.Redis, deadline: float) -> None:

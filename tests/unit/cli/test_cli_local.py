@@ -1,3 +1,5 @@
+import signal
+
 import pytest
 
 from services.cli import local
@@ -42,3 +44,19 @@ def test_the_greeting_of_a_team_says_how_to_make_a_token_and_leads_nobody_to_cal
 def test_the_greeting_fits_a_terminal_of_80_columns(tokens: bool) -> None:
     """Its first line may name a long folder."""
     assert max(map(len, local.greeting(Running(), ".venv/bin/brb", tokens=tokens, detached=True)[1:])) <= 80
+
+
+def test_a_piece_of_work_that_is_told_to_end_cleans_up_first() -> None:
+    cleaned = []
+
+    def work() -> None:
+        with local.steps(plain=True):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                cleaned.append(True)
+
+    with pytest.raises(SystemExit) as ended:
+        work()
+    assert (ended.value.code, cleaned) == (143, [True])
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

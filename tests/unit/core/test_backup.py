@@ -1,6 +1,7 @@
 """A backup is read whole or not at all."""
 
 import io
+import random
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +75,33 @@ def test_a_byte_that_is_another_is_noticed_wherever_it_is(folder: Path, tmp_path
     assert read.files == manifest(folder).files
 
 
+def test_a_packed_one_that_is_damaged_says_so_whatever_is_wrong_with_it(folder: Path, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    (folder / "notes").write_text(" ".join(str(chance.random()) for _ in range(2_000)))
+    made = write(folder, tmp_path / "b.tar.gz", compressed=True)
+    whole = (tmp_path / "b.tar.gz").read_bytes()
+    for n in range(60):
+        damaged = bytearray(whole if n % 3 else whole[: chance.randrange(20, len(whole))])
+        for _ in range(chance.choice((1, 3, 50))):
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        (tmp_path / "b.tar.gz").write_bytes(damaged)
+        try:
+            assert backup.verified(tmp_path / "b.tar.gz").files == made.files
+        except errors.BadInput as error:
+            assert "b.tar.gz" in str(error)  # noqa: PT017 - one that is whole all the same is fine, too
+
+
+def test_a_disk_that_can_not_be_written_to_is_no_damage_of_the_backup(folder: Path, tmp_path: Path) -> None:
+    write(folder, tmp_path / "b.tar")
+    with pytest.raises(errors.SetupError, match="can't write to"):
+        backup.verified(tmp_path / "b.tar", tmp_path / "b.tar" / "out")
+
+
+def test_what_can_not_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(errors.BadInput, match="can't be read: Is a directory"):
+        backup.read(tmp_path)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
 def test_one_that_was_cut_off_is_damaged(folder: Path, tmp_path: Path, share: float) -> None:
     write(folder, tmp_path / "b.tar")
@@ -129,9 +157,16 @@ def test_neither_is_a_file_that_is_not_there_or_no_archive(tmp_path: Path) -> No
         backup.read(tmp_path / "text")
 
 
-@pytest.mark.parametrize("name", ["../up", "/etc/passwd", "store/../../up", "./redis.rdb"])
+def test_one_without_redis_is_damaged_before_anything_is_begun(folder: Path, tmp_path: Path) -> None:
+    (folder / "redis.rdb").unlink()
+    write(folder, tmp_path / "b.tar")
+    with pytest.raises(errors.BadInput, match=r"redis\.rdb is missing"):
+        backup.read(tmp_path / "b.tar")
+
+
+@pytest.mark.parametrize("name", ["../up", "/etc/passwd", "store/../../up", "./redis.rdb", "store/a\0b"])
 def test_nothing_is_written_outside_of_the_folder(folder: Path, tmp_path: Path, name: str) -> None:
-    described = {name: backup.File(1, "0" * 64)}
+    described = {**backup.described(folder), name: backup.File(1, "0" * 64)}
     archive(tmp_path / "b.tar", {"manifest.json": msgspec.json.encode(manifest(folder, files=described)), name: b"x"})
     with pytest.raises(errors.BadInput, match="no name of a file"):
         backup.verified(tmp_path / "b.tar", tmp_path / "out")

@@ -28,7 +28,8 @@ def test_series_of_closed_sets_are_there_before_anything_has_happened() -> None:
         check=True,
     ).stdout
 
-    assert 'brb_turns_total{outcome="spooled"} 0.0' in shown.splitlines()
+    for series in ('brb_turns_total{outcome="spooled"}', 'brb_audit_events_total{act="forgot"}', 'brb_erased_total{place="deleted"}'):
+        assert f"{series} 0.0" in shown.splitlines()
 
 
 ONE_MORE = "from services.core import telemetry; telemetry.REPLAYED.inc(2); print(telemetry.exposed().decode())"

@@ -63,7 +63,10 @@ class House:
         self.store.put([ports.Embedded(one, EMBEDDER.embed([one.text], "document")[0]) for one in memories])
 
     def run(self, *, superseded: int = 0, dead: int = 0, stopping: threading.Event | None = None) -> int:
-        keeper = retention.Retention(
+        return self.keeper(superseded=superseded, dead=dead).run(stopping or threading.Event())
+
+    def keeper(self, *, superseded: int = 0, dead: int = 0) -> retention.Retention:
+        return retention.Retention(
             self.store,
             self.book,
             ledger=self.ledger,
@@ -76,7 +79,6 @@ class House:
             keep_dead_days=dead,
             purge=[self._purge],
         )
-        return keeper.run(stopping or threading.Event())
 
     def texts(self) -> list[str]:
         found = [self.store.find(models.Scope(team, user, None), ports.ANY) for team, user in (("local", "me"), ("acme", "ana"))]
@@ -114,6 +116,13 @@ def test_by_default_everything_is_kept(house: House) -> None:
     assert house.purged == 0
 
 
+def test_what_one_that_was_killed_has_erased_is_cleaned_by_the_next_once(house: House) -> None:
+    keeper = house.keeper(superseded=30)
+    keeper.run(threading.Event())
+    keeper.run(threading.Event())
+    assert house.purged == 1
+
+
 def test_old_history_of_all_goes_with_its_traces_and_is_in_the_audit_log(house: House) -> None:
     house.put(PAST, THEIRS, RECENT, KEPT)
     house.ledger.write({"key": ports.Entry("block", (PAST.id,)), "other": ports.Entry("block", (KEPT.id,))})
@@ -135,9 +144,10 @@ def test_old_history_of_all_goes_with_its_traces_and_is_in_the_audit_log(house: 
 
 def test_a_second_run_finds_nothing_more(house: House) -> None:
     house.put(PAST)
-    house.run(superseded=30)
+    keeper = house.keeper(superseded=30)
+    keeper.run(threading.Event())
 
-    assert house.run(superseded=30) == 0
+    assert keeper.run(threading.Event()) == 0
     assert len(house.audit.read("local")) == 1
     assert house.purged == 1
 
