@@ -41,8 +41,12 @@ fetch() {
         [ "$(sha256 "$3")" = "$2" ] || fail "$3 is not the pinned file: delete it, and try again"
         return
     fi
-    echo "fetching $1"
-    curl --fail --location --retry 3 --continue-at - --progress-bar --output "$3.part" "$1" || fail "can't fetch $1"
+    # one that is whole, from a run that ended right then, is not asked for again: there is nothing left that could be sent
+    if [ ! -f "$3.part" ] || [ "$(sha256 "$3.part")" != "$2" ]; then
+        echo "fetching $1"
+        curl --fail --location --retry 3 --continue-at - --progress-bar --output "$3.part" "$1" ||
+            fail "can't fetch $1: the same again goes on from here; if it doesn't, delete $3.part"
+    fi
     if [ "$(sha256 "$3.part")" != "$2" ]; then
         rm -f "$3.part"
         fail "what $1 sent is not the pinned file, and was thrown away"

@@ -7,7 +7,6 @@ dies is started again. What a supervisor that was killed left behind is found in
 import fcntl
 import functools
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +20,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from services.core import config, errors, seal
+from services.core import backup, config, errors, seal
 from services.embedded import models, programs
 
 Say = Callable[[str], None]
@@ -71,6 +70,7 @@ def up(settings: config.Settings, *, say: Say, progress: models.Progress, ready:
     _prepare_folders(settings)
     with _only_one(settings):
         _end_leftovers(settings)
+        backup.check_whole(settings.data)
         _check_port(settings)
         seal.secret_of(settings)
         files = models.ensure(settings, progress)
@@ -96,6 +96,7 @@ def up_detached(settings: config.Settings, *, say: Say) -> State:
     """Start a supervisor of its own session and return when everything is ready."""
     _prepare_folders(settings)
     if (running := state(settings)) is not None and running.ready:
+        say("it runs already, as it was started: to start it anew, stop it first (`brb down`)")
         return running
     with _only_one(settings):
         pass  # another start on its way writes to the same log
@@ -149,8 +150,10 @@ class _Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: self._stop.set())
         chosen: list[programs.Program] = []
-        shutil.rmtree(self._settings.metrics_dir, ignore_errors=True)  # counters start at zero with every start
-        self._settings.metrics_dir.mkdir(mode=0o700)
+        self._settings.metrics_dir.mkdir(mode=0o700, exist_ok=True)
+        for left in self._settings.metrics_dir.glob("*.db"):  # counters start at zero with every start
+            left.unlink(missing_ok=True)
+        config.check_room(self._settings.metrics_dir)
         try:
             chosen = programs.programs(self._settings, files)
             self.start(chosen)

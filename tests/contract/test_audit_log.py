@@ -10,6 +10,7 @@ from services.core import errors, ports
 from services.core.adapters import in_memory_audit, redis_audit, redis_client
 from services.core.seal import Seal
 
+SEAL = Seal("secret")
 EDITED = ports.Event(at=10.5, team="acme", user="leo", act=ports.Act.EDITED, ids=("m1",), count=1)
 SEARCHED = ports.Event(at=11.0, team="acme", user="ana", act=ports.Act.SEARCHED, ids=("m1", "m2"), count=2)
 DECIDED = ports.Event(
@@ -17,8 +18,8 @@ DECIDED = ports.Event(
 )
 
 
-def made(client: redis.Redis, *, lifetime: float = 60, looks: float = 60) -> redis_audit.RedisAuditLog:
-    return redis_audit.RedisAuditLog(client, Seal("secret"), lifetime_seconds=lifetime, looks_lifetime_seconds=looks)
+def made(client: redis.Redis, *, lifetime: float = 60, looks: float = 60, seal: Seal = SEAL) -> redis_audit.RedisAuditLog:
+    return redis_audit.RedisAuditLog(client, seal, lifetime_seconds=lifetime, looks_lifetime_seconds=looks)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -110,12 +111,16 @@ def test_ids_go_up_even_if_the_clock_goes_back(redis_address: str) -> None:
     assert [made(client).add(EDITED) for _ in range(2)] == ["99999999999999-8", "99999999999999-9"]
 
 
-def test_what_another_key_sealed_is_told(redis_address: str) -> None:
+def test_what_another_key_sealed_is_shown_as_unreadable_in_its_place(redis_address: str) -> None:
     client = redis_client.connect(redis_address, timeout_seconds=2)
-    made(client).add(EDITED)
+    former, other = made(client), made(client, seal=Seal("another"))
+    lost, known = former.add(DECIDED), other.add(EDITED)
 
-    with pytest.raises(errors.Permanent, match="BRB_SECRET_KEY"):
-        redis_audit.RedisAuditLog(client, Seal("other"), lifetime_seconds=60, looks_lifetime_seconds=60).read("acme")
+    newest, oldest = other.read("acme")
+    assert (newest.id, plain(newest)) == (known, EDITED)
+    assert oldest == ports.Event(id=lost, at=int(lost.partition("-")[0]) / 1000, team="acme", user="", act=ports.Act.UNREADABLE)
+    assert other.find("acme", lost) == oldest
+    assert plain(former.find("acme", lost)) == DECIDED  # the former key is put back
 
 
 def test_a_redis_that_is_away_is_unavailable(tmp_path: object) -> None:

@@ -75,6 +75,15 @@ def test_room_is_what_is_used_and_the_limit(kept: ports.Figures) -> None:
     assert limit == 0, "none is set here"
 
 
+def test_room_is_told_while_what_is_refused_makes_others_wait(redis_address: str) -> None:
+    """Else the alert that there is hardly any would end as soon as there is none."""
+    breaker = redis_client.Breaker()
+    kept = redis_figures.RedisFigures(redis_client.connect(redis_address, timeout_seconds=2), breaker=breaker)
+    breaker.trip()
+
+    assert kept.room().used > 0
+
+
 def test_a_day_s_tally_is_bounded(redis_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "MOST_TALLIED", 3)
     client = redis_client.connect(redis_address, timeout_seconds=2)

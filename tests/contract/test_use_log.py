@@ -75,6 +75,17 @@ def test_redis_holds_no_words_in_clear_and_nothing_for_ever(redis_address: str) 
     assert 0 < client.ttl(key) <= 60
 
 
+def test_what_another_key_sealed_is_left_out_and_goes_with_what_is_forgotten(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    former, other = (redis_use_log.RedisUseLog(client, Seal(secret), lifetime_seconds=60) for secret in ("secret", "another"))
+    former.add(LEO, ASKED)
+    other.add(LEO, OPENED)
+
+    assert other.read(LEO) == [OPENED]
+    assert other.forget(LEO, ["m9"]) == 1
+    assert former.read(LEO) == []
+
+
 def test_a_redis_that_is_away_is_unavailable(tmp_path: object) -> None:
     client = redis_client.connect(f"unix://{tmp_path}/none.sock", timeout_seconds=1)
     with pytest.raises(errors.Unavailable, match="redis"):

@@ -120,6 +120,17 @@ def test_a_file_that_is_not_the_pinned_one_is_thrown_away(tmp_path: Path, served
     assert not list((metal.home / "models").iterdir())
 
 
+def test_a_file_that_is_whole_already_is_not_asked_for_again(tmp_path: Path, served: tuple[Path, str]) -> None:
+    """The script was ended between the last byte and the file's name; a server has nothing to send from there on, and says so as an error."""
+    _, url = served
+    metal = Metal(tmp_path, url, embed=hashlib.sha256(b"GGUF").hexdigest(), extract="0" * 64)
+    (metal.home / "models").mkdir(parents=True)
+    (metal.home / "models" / "embed.gguf.part").write_bytes(b"GGUF")
+    done = metal("up")
+    assert f"error: can't fetch {url}/extract.gguf" in done.stdout
+    assert [file.name for file in (metal.home / "models").iterdir()] == ["embed.gguf"]
+
+
 def test_a_file_that_was_changed_since_is_not_served(tmp_path: Path, served: tuple[Path, str]) -> None:
     folder, url = served
     (folder / "embed.gguf").write_bytes(b"GGUF")

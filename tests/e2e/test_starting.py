@@ -48,6 +48,8 @@ def test_it_starts_detached_shows_its_state_and_stops_then_starts_again_with_all
     doctor = fresh.command("doctor")
     assert doctor.returncode == 0, doctor
     assert "already running" in refused(fresh)
+    again = fresh.command("up", "--detach")
+    assert (again.returncode, "it runs already, as it was started" in again.stderr) == (0, True)
 
     with Person(fresh, upstream) as person:
         person.say("My boat is called Nautilus.")

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import redis
 
-from services.core import ports
+from services.core import errors, ports
 from services.core.adapters.redis_client import Breaker, translated
 from services.core.seal import Seal
 
@@ -67,7 +67,7 @@ class RedisAuditLog:
         with translated():
             found: list[Any] = [self._client.xrevrange(stream, max=newest, count=limit) for stream in _streams(team)]
         together = heapq.merge(*found, key=lambda entry: _place(entry[0].decode()), reverse=True)
-        return [self._opened(entry, fields) for entry, fields in _first(together, limit)]
+        return [self._opened(team, entry, fields) for entry, fields in _first(together, limit)]
 
     def find(self, team: str, event_id: str) -> ports.Event | None:
         if not _ID.fullmatch(event_id):
@@ -76,16 +76,20 @@ class RedisAuditLog:
             with translated():
                 found: Any = self._client.xrange(stream, min=event_id, max=event_id)
             if found:
-                return self._opened(*found[0])
+                return self._opened(team, *found[0])
         return None
 
     def ping(self) -> None:
         with translated():
             self._client.ping()
 
-    def _opened(self, entry: bytes, fields: Mapping[bytes, bytes]) -> ports.Event:
-        event = msgspec.json.decode(self._seal.open(fields[_EVENT]), type=ports.Event)
-        return msgspec.structs.replace(event, id=entry.decode())
+    def _opened(self, team: str, entry: bytes, fields: Mapping[bytes, bytes]) -> ports.Event:
+        event_id = entry.decode()
+        try:
+            event = msgspec.json.decode(self._seal.open(fields[_EVENT]), type=ports.Event)
+        except errors.Permanent:  # the log goes on all the same, and shows that something is there
+            event = ports.Event(at=_place(event_id)[0] / 1000, team=team, user="", act=ports.Act.UNREADABLE)
+        return msgspec.structs.replace(event, id=event_id)
 
 
 def _streams(team: str) -> tuple[str, str]:

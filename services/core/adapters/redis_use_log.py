@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import redis
 
-from services.core import models, ports
+from services.core import errors, models, ports
 from services.core.adapters.redis_client import Breaker, translated
 from services.core.seal import Seal
 
@@ -30,10 +30,10 @@ class RedisUseLog:
             pipe.execute()
 
     def read(self, principal: models.Principal) -> list[ports.Use]:
-        return [use for _, use in self._entries(principal)]
+        return [use for _, use in self._entries(principal) if use is not None]
 
     def forget(self, principal: models.Principal, ids: Sequence[str]) -> int:
-        gone = [entry for entry, use in self._entries(principal) if ports.concerns(use, ids)]
+        gone = [entry for entry, use in self._entries(principal) if use is None or ports.concerns(use, ids)]
         with translated():
             return int(self._client.xdel(_key(principal), *gone)) if gone else 0
 
@@ -43,11 +43,15 @@ class RedisUseLog:
             pipe.delete(_key(principal))
             return int(pipe.execute()[0])
 
-    def _entries(self, principal: models.Principal) -> Iterator[tuple[bytes, ports.Use]]:
+    def _entries(self, principal: models.Principal) -> Iterator[tuple[bytes, ports.Use | None]]:
+        """None for what another secret key sealed: it tells nobody anything, and goes with the next thing that is forgotten."""
         with translated():
             found: Any = self._client.xrange(_key(principal))
         for entry, fields in found:
-            yield entry, msgspec.json.decode(self._seal.open(fields[_USE]), type=ports.Use)
+            try:
+                yield entry, msgspec.json.decode(self._seal.open(fields[_USE]), type=ports.Use)
+            except errors.Permanent:
+                yield entry, None
 
 
 def _key(principal: models.Principal) -> str:
