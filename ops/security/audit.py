@@ -6,12 +6,14 @@ network) is said, and is no failure.
 """
 
 import argparse
+import gzip
 import importlib.metadata
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[\w,-]+\])?==([^\s;\\]+)(?:\s*;[^\\
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 _UNANSWERED = "could not be audited"
 _COPYLEFT = re.compile(r"\bA?GPL|GNU (?:Affero )?General Public", re.IGNORECASE)
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LGPL = re.compile(r"\bLGPL|Lesser", re.IGNORECASE)
 
 MADE_UP = {
@@ -115,6 +118,29 @@ def secrets_in(place: Path) -> list[Finding]:
         return findings(said.read(), place)
 
 
+def laid_out(image: Path, folder: Path) -> None:
+    """The files of a tar of an image (`docker save`), for whoever looks into them. Layers may be packed, under names that do not say so: unpacked."""
+    with tarfile.open(image, "r:*") as packed:
+        for number, member in enumerate(packed):
+            if member.isfile() and (content := packed.extractfile(member)) is not None:
+                head = content.read(4)
+                content.seek(0)
+                if head == _ZSTD:
+                    raise RuntimeError(f"{member.name} in {image} is packed with zstd: unpack the image, and name the folder")
+                layer = head.startswith(_GZIP) and "." not in Path(member.name).name
+                target = folder / (f"{number}_" + re.sub(r"[^\w.-]", "_", member.name)[-200:] + (".tar" if layer else ""))
+                with target.open("wb") as out:
+                    shutil.copyfileobj(gzip.GzipFile(fileobj=content) if layer else content, out)
+
+
+def in_the_image(image: Path) -> list[Finding]:
+    if image.is_dir():
+        return secrets_in(image)
+    with tempfile.TemporaryDirectory() as folder:
+        laid_out(image, Path(folder))
+        return secrets_in(Path(folder))
+
+
 def in_the_repository() -> list[Finding]:
     """Of the files that are, or would be, in it."""
     git = shutil.which("git") or "git"
@@ -189,7 +215,7 @@ def main(given: Sequence[str] | None = None) -> int:
                 step(f"advisories on {lock}", [] if well else said.splitlines())
     step("no secrets in the repository", (f"{one.path}:{one.line} ({one.rule})" for one in in_the_repository()))
     if options.image:
-        step("no secrets in the image", (f"{one.path}:{one.line} ({one.rule})" for one in secrets_in(options.image)))
+        step("no secrets in the image", (f"{one.path}:{one.line} ({one.rule})" for one in in_the_image(options.image)))
     return 1 if wrong else 0
 
 

@@ -64,7 +64,14 @@ def imported(
             with options.connected(timeout_seconds=_SECONDS) as brb:
                 receipt = _read(path, format_name, project, _sending(brb, replace, say), progress)
     if as_json:
-        return output.json(receipt)
+        output.json(receipt)
+    else:
+        _tell(receipt)
+    if receipt.skipped and not receipt.found:
+        raise typer.Exit(1)
+
+
+def _tell(receipt: "sending.Receipt") -> None:
     for line in told(receipt):
         output.line(line)
     for one in receipt.skips[:_MOST_NAMED]:

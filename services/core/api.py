@@ -262,7 +262,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def time_of(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    return datetime.fromtimestamp(models.within_calendar(seconds), UTC)
 
 
 def memory_of(memory: models.Memory, viewer: Viewer) -> Memory:

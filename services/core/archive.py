@@ -150,7 +150,7 @@ def _listed(items: Iterable[msgspec.Struct]) -> Iterator[bytes]:
 
 
 def _seconds(moment: datetime) -> float:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return models.within_calendar((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def _visible(wanted: models.Visibility, principal: models.Principal) -> models.Visibility:

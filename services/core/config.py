@@ -7,6 +7,7 @@ time to load all this.
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LOOPBACK = address.LOOPBACK
 _LONGEST_SOCKET_PATH_BYTES = 100  # sun_path holds 108 on Linux, 104 on macOS
 _LOCK_SECONDS = 5.0
+_COUNTERS_BYTES = 1_000_000
+_MOST_DAYS = 36_500  # Redis takes no time that its clock does not reach
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 Part = Literal["proxy", "worker", "indexer", "beat", "embedded"]
@@ -80,6 +83,7 @@ class Settings(BaseSettings):
     auth: Literal["off", "token"] = "off"  # token: a team, each call with a token of `brb token create`
     allowed_hosts: str = ""  # names that BRB is called by beside `host` and loopback, with commas: others are not served (DNS rebinding)
     rate_per_minute: int = Field(default=1200, ge=0)  # calls of one token; 0: no limit
+    max_connections: int = Field(default=4000, ge=1)  # of clients at once; fewer if the system grants too few open files
     url: str | None = None  # the BRB that commands talk to; unset: the one of these settings
     key: SecretStr | None = None  # the token that commands use
     secret_key: SecretStr | None = None  # seals job payloads and ledger blocks; made and kept in the data folder when unset
@@ -87,18 +91,19 @@ class Settings(BaseSettings):
     departed: Literal["keep", "anonymous", "forget"] = "keep"  # what becomes of the shared memories of those who leave
     mcp_tools: Literal["few", "all"] = "few"
 
-    max_body_bytes: int = 33_554_432  # what Anthropic itself takes for a message; larger ones are relayed unread
-    ledger_days: int = 30  # longer than people resume a conversation
-    uses_days: int = Field(default=90, ge=1)  # what was asked for and looked at, as its person sees it
-    audit_days: int = Field(default=365, ge=1)  # who changed what
-    looks_days: int = Field(default=30, ge=1)  # who only looked at what: most of the audit log, and soon of no interest
-    keep_superseded_days: int = Field(default=0, ge=0)  # history is erased so long after it was superseded; 0: kept for good
-    keep_dead_days: int = Field(default=0, ge=0)  # jobs that failed for good, sealed words in them; 0: kept until somebody tries them again
+    max_body_bytes: int = Field(default=33_554_432, gt=0)  # what Anthropic itself takes for a message; larger ones are relayed unread
+    ledger_days: int = Field(default=30, ge=1, le=_MOST_DAYS)  # longer than people resume a conversation
+    uses_days: int = Field(default=90, ge=1, le=_MOST_DAYS)  # what was asked for and looked at, as its person sees it
+    audit_days: int = Field(default=365, ge=1, le=_MOST_DAYS)  # who changed what
+    looks_days: int = Field(default=30, ge=1, le=_MOST_DAYS)  # who only looked at what: most of the audit log, and soon of no interest
+    keep_superseded_days: int = Field(default=0, ge=0, le=_MOST_DAYS)  # history is erased so long after it was superseded; 0: kept for good
+    keep_dead_days: int = Field(default=0, ge=0, le=_MOST_DAYS)  # jobs that failed for good, sealed words in them; 0: until they are tried again
     recency_half_life_days: float = Field(default=140.0, gt=0)  # of the part of a score that is about when a memory was last told
     strength_half_life_days: float = Field(default=77.016, gt=0)  # of the part that is about how often and how lately it was said
     shadow_share: float = Field(default=0.01, ge=0, le=1)  # of recalls, searched once more without an index to see what it misses
     canary: bool = True  # hourly probes of writing and recall, with facts of nobody
-    lease_seconds: float = 6.0  # a job of a killed worker is done again this long after, and a round of the reconciler
+    lease_seconds: float = Field(default=6.0, gt=0, le=3600)  # until a job of a killed worker is done again, and between the reconciler's rounds
+    redis_megabytes: int = Field(default=512, ge=64)  # maxmemory of the Redis that `brb up` starts
     worker_processes: int = Field(default=1, ge=1)
     worker_recycle_jobs: int = Field(default=20_000, ge=1)  # after which a process of the worker is replaced: a net, as many were seen without growth
     indexer_threads: int = Field(default=4, ge=1)  # of an indexer that runs by itself: they wait for Qdrant and llama.cpp most of the time
@@ -248,7 +253,7 @@ class Settings(BaseSettings):
     @property
     def redis_address(self) -> str:
         """What redis-py connects to."""
-        url = self.redis_url.get_secret_value() if self.redis_url else f"unix://{self.redis_socket}"
+        url = self.redis_url.get_secret_value() if self.redis_url else f"unix://{quote(str(self.redis_socket))}"
         scheme, _, rest = url.partition("://")
         if self.redis_password is None or "@" in rest.partition("/")[0]:
             return url
@@ -337,6 +342,12 @@ def _locked(file: int) -> None:
             time.sleep(0.05)
 
 
+def check_room(folder: Path) -> None:
+    """`SetupError` if counters would find no room: their files are mapped into memory, and the first write without room ends the process unheard."""
+    if shutil.disk_usage(folder).free < _COUNTERS_BYTES:
+        raise errors.SetupError(f"{folder} has no room for counters: free some, or set BRB_RUNTIME_DIR to a folder with {_COUNTERS_BYTES // 1000} kB")
+
+
 def begin(settings: Settings, part: Part) -> bool:
     """Make this process one of BRB's: to be called before anything else is imported, as much reads the environment at its import. Whether it
     counts alone.
@@ -347,6 +358,8 @@ def begin(settings: Settings, part: Part) -> bool:
     os.environ |= {name: os.environ.get(name, value) for name, value in _PROCESS.items()}
     given = os.environ.get(_METRICS_FOLDER)
     if given == str(settings.metrics_dir):
+        if shutil.disk_usage(given).free < _COUNTERS_BYTES:  # started again on a full disk: it counts by itself then, and calls are relayed
+            del os.environ[_METRICS_FOLDER]
         return False
     folder = Path(given) if given else settings.run_dir / f"metrics-{part}"
     os.environ[_METRICS_FOLDER] = str(folder)
@@ -356,6 +369,7 @@ def begin(settings: Settings, part: Part) -> bool:
         _locked(lock)
         for left in (*folder.glob("*.db"), signs.path(settings.run_dir, part)):
             left.unlink(missing_ok=True)
+        check_room(folder)
     except BlockingIOError:
         raise errors.SetupError(f"another {part} runs here (it counts in {folder}): give each a BRB_RUNTIME_DIR of its own") from None
     except OSError as error:

@@ -8,6 +8,13 @@ import msgspec
 MemoryId = NewType("MemoryId", str)
 NoteId = NewType("NoteId", str)
 
+_FIRST_SECONDS, _LAST_SECONDS = -62_104_060_800.0, 253_370_764_799.0  # of the years 2 and 9998: what lies between can be written in any zone
+
+
+def within_calendar(seconds: float) -> float:
+    """A time as it was given, or the nearest that can be written as a date: one that can't would be in the way of all that it is listed with."""
+    return min(max(seconds, _FIRST_SECONDS), _LAST_SECONDS)
+
 
 class Role(StrEnum):
     MEMBER = "member"

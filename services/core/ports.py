@@ -259,7 +259,7 @@ class Ledger(Protocol):
     def write(self, entries: Mapping[str, Entry]) -> None: ...
 
     def forget(self, memory_ids: Sequence[str]) -> int:
-        """Drop every entry that showed one of these memories; how many entries."""
+        """Drop every entry that showed one of these memories, under all its keys; how many entries."""
 
     def ping(self) -> None: ...
 
@@ -329,10 +329,12 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredToken(NamedTuple):
-    """digest: SHA-256 of the whole token. It has 256 random bits: a slow hash would add nothing but time."""
+    """digest: SHA-256 of the whole token. It has 256 random bits: a slow hash would add nothing but time. signed_out_at: when a session of the page
+    that was begun with it was ended last (epoch seconds)."""
 
     token: Token
     digest: bytes
+    signed_out_at: float | None = None
 
 
 @runtime_checkable
@@ -348,6 +350,9 @@ class TokenBook(Protocol):
 
     def revoke(self, token_id: str, at: float) -> bool:
         """Whether there was a valid one. A revoked token stays known, and stays revoked."""
+
+    def signed_out(self, token_id: str, at: float) -> None:
+        """Sessions of the page that were begun with it until then have ended."""
 
     def used(self, token_id: str, at: float) -> None: ...
 
@@ -369,6 +374,7 @@ class Act(StrEnum):
     MADE_TOKEN = "made_token"  # noqa: S105 - a name
     REVOKED_TOKEN = "revoked_token"  # noqa: S105
     REMOVED_MEMBER = "removed_member"
+    UNREADABLE = "unreadable"  # sealed with another secret key: it is known when, and of which team
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

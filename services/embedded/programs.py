@@ -92,7 +92,7 @@ def _redis_argv(settings: config.Settings) -> tuple[str, ...]:
         *("--appendfsync", "everysec"),
         *("--aof-load-truncated", "yes"),
         *("--save", ""),
-        *("--maxmemory", "512mb"),
+        *("--maxmemory", f"{settings.redis_megabytes}mb"),
         *("--maxmemory-policy", "noeviction"),  # anything else may evict queues and leases
         *("--repl-diskless-sync-delay", "0"),  # `brb backup` is a replica for a moment, and no second one is to be waited for
         *("--daemonize", "no"),

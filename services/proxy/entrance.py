@@ -52,7 +52,7 @@ class Entrance:
             return await self._app(scope, receive, send)
         try:
             if token is None and session is not None and session.token_id:
-                admitted = self._access.admit_session(session.token_id, address)
+                admitted = self._access.admit_session(session.token_id, session.begun_at, address)
             else:
                 admitted = self._access.admit(token, address, own=True)
         except errors.Unavailable as error:

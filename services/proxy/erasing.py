@@ -17,7 +17,6 @@ from services.proxy import auditing
 from services.proxy.parts import Parts
 
 _TOGETHER = 500
-_PLACES = ("deleted", "changed", "notes", "ledger", "answers", "uses", "turns", "jobs", "spooled")  # as a receipt counts them
 _WAIT_SECONDS = 2.0  # for the files of a small store to be clean when the receipt is given
 
 _SHARED = "shared with the team, which keeps them: name their ids to erase them all the same"
@@ -206,7 +205,7 @@ class _Run:
 
     def receipt(self) -> erasure_api.Receipt:
         """Of a run that has come to its end. The files are cleaned."""
-        for place in _PLACES:
+        for place in telemetry.ERASED_PLACES:
             telemetry.ERASED.labels(place).inc(self._done[place])
         purged = [self._parts.sweeper.done(each, wait_seconds=_WAIT_SECONDS) for each in self._swept]
         return erasure_api.Receipt(

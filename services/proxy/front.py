@@ -24,6 +24,7 @@ from litestar.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from services.proxy.crowd import DEFAULT, Bounds, Crowd, Entry
 from services.proxy.exchange import Exchange
 from services.proxy.relay import Relay
 from services.proxy.upstream import LONGEST_HEAD_BYTES, RESET
@@ -47,6 +48,9 @@ _FRAGMENT = refusals.last_answer(HTTPStatus.BAD_REQUEST, "A fragment (#) is no p
 _TUNNEL = refusals.last_answer(HTTPStatus.NOT_IMPLEMENTED, "BRB opens no tunnels: it relays calls to the API that it was told of, and nothing else.")
 _TOO_LONG = refusals.last_answer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too long.")
 _SLOW = refusals.last_answer(HTTPStatus.REQUEST_TIMEOUT, "The rest of the request did not come in time.")
+_FULL = refusals.last_answer(
+    HTTPStatus.SERVICE_UNAVAILABLE, "Too many clients are connected to BRB (BRB_MAX_CONNECTIONS, or the files that it may open): try again."
+)
 _MISTAKE = refusals.last_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "BRB made a mistake: see its log.")
 
 
@@ -58,13 +62,13 @@ class _Refused(Exception):
         self.answer = answer
 
 
-def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int) -> uvicorn.Config:
+def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: int, bounds: Bounds = DEFAULT) -> uvicorn.Config:
     """How BRB is served. drain_seconds: how long running streams may go on after SIGTERM."""
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=functools.partial(Front, relay),  # type: ignore[arg-type]  # called like a class
+        http=functools.partial(Front, relay, Crowd(bounds.connections)),  # type: ignore[arg-type]  # called like a class
         ws="none",
         log_config=None,
         access_log=False,
@@ -73,6 +77,7 @@ def served(app: ASGIApp, relay: Relay, *, host: str, port: int, drain_seconds: i
         proxy_headers=False,
         timeout_graceful_shutdown=drain_seconds,
         timeout_keep_alive=_HEAD_SECONDS,
+        backlog=bounds.backlog,
     )
 
 
@@ -102,6 +107,7 @@ class Front(HttpToolsProtocol):
     def __init__(
         self,
         relay: Relay,
+        crowd: Crowd,
         config: uvicorn.Config,
         server_state: ServerState,
         app_state: dict[str, Any],
@@ -109,6 +115,8 @@ class Front(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._relay = relay
+        self._crowd = crowd
+        self._turned_away = False
         self._spelt: list[Header] = []
         self.answering: Exchange | None = None
         """The exchange that may write to the client; those behind it in the pipeline wait."""
@@ -131,7 +139,15 @@ class Front(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        self.timeout_keep_alive_task = self.loop.call_later(_HEAD_SECONDS, self.timeout_keep_alive_handler)
+        entry = self._crowd.enter(self)
+        if entry is Entry.SHUT_OUT:
+            self.abort()
+            return
+        self._turned_away = entry is Entry.TURNED_AWAY
+        self.timeout_keep_alive_task = self.loop.call_later(_LINGER_SECONDS if self._turned_away else _HEAD_SECONDS, self.timeout_keep_alive_handler)
+
+    def give_way(self) -> None:
+        self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
         if self._in_head:
@@ -220,6 +236,9 @@ class Front(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         if self._lingering is not None:
             return  # it came with what was answered last
+        if self._turned_away:
+            raise _Refused(_FULL)
+        self._crowd.work(self)
         if self._late is None:
             self._late = self.loop.call_later(_BODY_SECONDS, self._look_for_body)
         version = self.parser.get_http_version()
@@ -283,6 +302,16 @@ class Front(HttpToolsProtocol):
             exchange.uploaded()
         else:
             super().on_message_complete()
+        self._rest()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Nothing of a request or an answer is under way any more."""
+        if not self._in_body and not self.pipeline and self.cycle is not None and self.cycle.response_complete:
+            self._crowd.wait(self)
 
     def close(self) -> None:
         """Behind the last answer: half, until the client has read it. What it still sends would take its answer from it (RFC 9112 §9.6)."""
@@ -312,6 +341,7 @@ class Front(HttpToolsProtocol):
         for timer in (self._lingering, self._late):
             if timer is not None:
                 timer.cancel()
+        self._crowd.leave(self)
         self._leave()
         if self._exchange is not None:
             self.cycle = None  # type: ignore[assignment]  # uvicorn's own cycles are told through it

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
-from services.core import config, errors, ports, seal
+from services.core import backup, config, errors, ports, seal
 from services.core.adapters import (
     celery_queue,
     chat_model,
@@ -27,7 +27,7 @@ from services.core.adapters import (
     vectors,
 )
 from services.core.recall import cache, rewriting
-from services.proxy import access, front, sweeping
+from services.proxy import access, crowd, front, sweeping
 from services.proxy.app import create_app
 from services.proxy.injection import Injection
 from services.proxy.parts import Parts
@@ -57,19 +57,22 @@ def serve(
     second; each counts the calls of a token by itself.
     """
     _make(settings.data)
+    backup.check_whole(settings.data)
     sealed = seal.Seal(seal.secret_of(settings))
     client = redis_client.connect(settings.redis_address, timeout_seconds=1)
     lifetime = settings.ledger_days * _DAY_SECONDS
     book = redis_jobs.RedisJobBook(client, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime)
     quick = redis_client.connect(settings.redis_address, timeout_seconds=_CALL_TIMEOUT_SECONDS)
     breaker = redis_client.Breaker()
-    ledger = redis_ledger.RedisLedger(quick, sealed, lifetime_seconds=lifetime, breaker=breaker)
-    turns = redis_turn_log.RedisTurnLog(client, sealed, lifetime_seconds=lifetime)
+    fill = redis_client.Fill(quick)
+    ledger = redis_ledger.RedisLedger(quick, sealed, lifetime_seconds=lifetime, breaker=breaker, room=fill.below(redis_client.BLOCKS))
+    turns = redis_turn_log.RedisTurnLog(client, sealed, lifetime_seconds=lifetime, room=fill.below(redis_client.WHYS))
     purge = (store.purge, notes.purge, lambda: redis_client.rewrite_log(client))
     sweeper = sweeping.Sweeper(settings.erased_path, purge=purge, ledger=ledger, turns=turns)
     waiting = spool.Spool(settings.spool_path, sealed)
     inbox = redis_jobs.RedisJobBook(quick, sealed, lease_seconds=settings.lease_seconds, done_seconds=lifetime, breaker=breaker)
-    intake = spool.Intake(inbox, celery_queue.Publisher(celery_queue.create_celery(settings, "brb-proxy")), waiting)
+    publish = celery_queue.Publisher(celery_queue.create_celery(settings, "brb-proxy"))
+    intake = spool.Intake(inbox, publish, waiting, room=fill.below(redis_client.JOBS))
     named = settings.extract_model or chat_model.UNNAMED
     chat = chat_model.ChatModel(settings.extract_address, model=named) if settings.engines != "rules" else None
     known = known_tokens.KnownTokens(redis_tokens.RedisTokenBook(client, sealed))
@@ -118,7 +121,7 @@ def serve(
         pings,
         doors=doors,
         spooled=lambda: len(waiting),
-        selftests={"redis policy": lambda: redis_client.check_policy(client)},
+        selftests={"redis policy": lambda: redis_client.check_policy(client), "redis room": lambda: redis_client.check_room(client)},
         on_shutdown=[relay.close],
     )
     watch = given.Watch(pings, lambda: len(waiting), version("brb"))
@@ -126,7 +129,8 @@ def serve(
     for each in (*beside, intake, known, sweeper):
         each.start()
     try:
-        server = front.Server(front.served(app, relay, host=settings.host, port=settings.port, drain_seconds=_DRAIN_SECONDS))
+        bounds = crowd.bounds(settings.max_connections, crowd.raised_files())
+        server = front.Server(front.served(app, relay, host=settings.host, port=settings.port, drain_seconds=_DRAIN_SECONDS, bounds=bounds))
         server.run()
         if not server.started:
             sys.exit(_NOT_STARTED)

@@ -10,6 +10,7 @@ from services.core import errors, models, ports, tokens
 from services.core.adapters import in_memory_tokens, known_tokens, redis_client, redis_tokens
 from services.core.seal import Seal
 
+SEAL = Seal("secret")
 NOW = 1_790_000_000.25
 
 
@@ -18,8 +19,8 @@ def token(name: str = "t1", **fields: object) -> ports.Token:
     return ports.Token(**given)  # type: ignore[arg-type]
 
 
-def redis_book(address: str) -> redis_tokens.RedisTokenBook:
-    return redis_tokens.RedisTokenBook(redis_client.connect(address, timeout_seconds=2), Seal("secret"))
+def redis_book(address: str, seal: Seal = SEAL) -> redis_tokens.RedisTokenBook:
+    return redis_tokens.RedisTokenBook(redis_client.connect(address, timeout_seconds=2), seal)
 
 
 @pytest.fixture(params=["memory", "redis", "known"])
@@ -71,6 +72,16 @@ def test_a_token_is_revoked_once_and_for_good(book: ports.TokenBook) -> None:
     assert [one.token.revoked_at for one in book.all()] == [NOW + 1]
 
 
+def test_when_its_sessions_were_ended_last_is_known(book: ports.TokenBook) -> None:
+    book.add(token(), b"d")
+    book.signed_out("t1", NOW + 3)
+    book.signed_out("t2", NOW)
+
+    found = book.find("t1")
+    assert found == ports.StoredToken(token(), b"d", NOW + 3)
+    assert renewed(book).all() == [found]
+
+
 def test_when_it_was_used_last_is_known(book: ports.TokenBook) -> None:
     book.add(token(), b"d")
     book.used("t1", NOW + 7)
@@ -84,6 +95,19 @@ def test_the_use_of_an_unknown_token_is_nobodys(book: ports.TokenBook) -> None:
     book.used("t9", NOW)
 
     assert renewed(book).all() == []
+
+
+def test_with_another_secret_key_tokens_are_void_once_one_is_made_with_it(redis_address: str) -> None:
+    former, other = redis_book(redis_address), redis_book(redis_address, Seal("another"))
+    former.add(token("old"), b"d")
+
+    with pytest.raises(errors.Permanent, match="every token is sealed with another BRB_SECRET_KEY"):
+        other.all()
+    other.add(token("new"), b"d")
+
+    assert [one.token.id for one in other.all()] == ["new"]
+    assert other.find("old") is None
+    assert [one.token.id for one in former.all()] == ["old"]  # the former key is put back
 
 
 def test_no_two_revoke_the_same(redis_address: str) -> None:

@@ -111,7 +111,24 @@ FORMS = sorted(
     | {f"/ui/memories/{{id}}{rest}" for rest in ("", "/forget", "/decide")}
     | {"/ui/review/{id}/undo", "/ui/tokens/{id}/revoke", "/ui/members/{id}/remove", "/ui/jobs/{id}/retry"}
 )
-FIELDS = ["text", "category", "decision", "ids", "user", "team", "role", "label", "expires", "token", "theme", "as_of", "confirm", "csrf", "force"]
+FIELDS = [
+    "text",
+    "category",
+    "decision",
+    "ids",
+    "user",
+    "team",
+    "role",
+    "label",
+    "expires",
+    "token",
+    "theme",
+    "as_of",
+    "confirm",
+    "csrf",
+    "force",
+    "then",
+]
 
 
 @given(st.sampled_from(FORMS), st.lists(st.tuples(st.sampled_from(FIELDS) | ODD, ODD), max_size=5), ODD, st.booleans())

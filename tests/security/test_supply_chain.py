@@ -1,8 +1,11 @@
 """What `make security` says of dependencies and secrets; and that every lock file holds what it must, without a network."""
 
+import gzip
 import importlib.util
+import io
 import json
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,35 @@ def test_no_file_is_excused_that_there_is_not(path: str) -> None:
 )
 def test_a_database_that_does_not_answer_is_no_clean_bill(status: int, told: str, said: str, well: bool | None) -> None:
     assert audit.read_advisories(status, told, said)[0] is well
+
+
+def tarred(**files: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return made.getvalue()
+
+
+def test_the_layers_of_an_image_are_unpacked_whatever_they_are_called(tmp_path: Path) -> None:
+    """An OCI layout names them by their digests."""
+    image, folder = tmp_path / "image.tar", tmp_path / "laid"
+    folder.mkdir()
+    layer = tarred(**{"app/conf.ini": b"key"})
+    far = "../" * 9 + "d" * 300
+    image.write_bytes(
+        tarred(**{"blobs/sha256/aa": gzip.compress(layer), "blobs/sha256/bb": layer, "index.json": b"{}", "a.gz": b"\x1f\x8b..", far: b"x"})
+    )
+    audit.laid_out(image, folder)
+    assert [path.read_bytes() for path in sorted(folder.iterdir())] == [layer, layer, b"{}", b"\x1f\x8b..", b"x"]
+    assert {path.name for path in folder.iterdir() if path.suffix} == {"0_blobs_sha256_aa.tar", "2_index.json", "3_a.gz"}
+    assert [path.name for path in tmp_path.iterdir() if path not in (image, folder)] == []
+
+
+def test_an_image_that_can_not_be_looked_into_is_not_passed(tmp_path: Path) -> None:
+    image = tmp_path / "image.tar"
+    image.write_bytes(tarred(**{"blobs/sha256/aa": b"\x28\xb5\x2f\xfd...."}))
+    with pytest.raises(RuntimeError, match="zstd"):
+        audit.laid_out(image, tmp_path)

@@ -18,7 +18,7 @@ import psutil
 import uvicorn
 
 from services.core import config, ports, telemetry
-from services.proxy import access, relay
+from services.proxy import access, crowd, relay
 from services.proxy.app import create_app
 from services.proxy.front import Server, served
 from tests.support import in_memory, upstream
@@ -43,7 +43,8 @@ def server(
     doors = access.Access(settings, parts.tokens, parts.clock)
     handler = relay.Relay(settings, interceptor, doors=doors)
     app = create_app(parts, doors=doors, on_shutdown=[handler.close])
-    return Server(served(app, handler, host="127.0.0.1", port=port, drain_seconds=drain_seconds))
+    bounds = crowd.bounds(settings.max_connections, crowd.raised_files())
+    return Server(served(app, handler, host="127.0.0.1", port=port, drain_seconds=drain_seconds, bounds=bounds))
 
 
 @contextlib.contextmanager

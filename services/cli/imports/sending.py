@@ -44,6 +44,12 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     skips: tuple[Skipped, ...] = ()
     dry_run: bool = False
 
+    @property
+    def found(self) -> int:
+        """How much there was that could be read, whether it was known before or not."""
+        said = sum(counts.new + counts.known + counts.empty for counts in (self.turns, self.statements))
+        return self.conversations + said + sum(landed.created + landed.replaced + landed.kept for landed in (self.memories, self.notes))
+
 
 class Brb(Protocol):
     def import_turns(self, turns: import_api.Turns) -> import_api.Taken: ...

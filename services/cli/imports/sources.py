@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import struct
 import sys
 import tempfile
 import zipfile
@@ -12,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from services.cli.imports.items import Document, Format, Skipped
 from services.core import errors
@@ -23,6 +24,8 @@ MOST_BYTES = 20_000_000_000
 MOST_TIMES = 200
 """How many times larger than in the ZIP a file may be: JSON shrinks to a tenth, what is made to fill a disk to a thousandth."""
 _SMALL = 10_000_000
+PACKED = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+"""How exports are. What is packed otherwise may ask for gigabytes to be unpacked with."""
 _NOT_ENTERED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", "site-packages"})
 _KINDS: dict[Format, str] = {
     "chatgpt": "export",
@@ -58,7 +61,7 @@ def _at(path: Path, held: ExitStack, wanted: Format | None) -> list[Document]:
 
 def _of_file(path: Path, held: ExitStack, wanted: Format | None) -> list[Document]:
     if zipfile.is_zipfile(path):
-        return _in_zip(held.enter_context(zipfile.ZipFile(path)), str(path), wanted)
+        return _in_zip(held.enter_context(_zip(path)), str(path), wanted)
     return [_file(path, str(path))]
 
 
@@ -67,7 +70,7 @@ def _of_stdin(held: ExitStack, wanted: Format | None) -> list[Document]:
     copy = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - held
     shutil.copyfileobj(sys.stdin.buffer, copy)
     if zipfile.is_zipfile(copy):
-        return _in_zip(held.enter_context(zipfile.ZipFile(copy)), "stdin", wanted)
+        return _in_zip(held.enter_context(_zip(copy)), "stdin", wanted)
     return [Document("stdin", copy.seek(0, os.SEEK_END), datetime.now(UTC).timestamp(), lambda: _again(copy))]
 
 
@@ -109,6 +112,13 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield file
 
 
+def _zip(source: Path | IO[bytes]) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(source)
+    except (NotImplementedError, ValueError, IndexError, struct.error) as error:  # names, versions and places that are none
+        raise zipfile.BadZipFile(str(error)) from None
+
+
 def _in_zip(archive: zipfile.ZipFile, name: str, wanted: Format | None) -> list[Document]:
     entries = archive.infolist()
     total = sum(entry.file_size for entry in entries)
@@ -135,10 +145,12 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Docum
 
 def _check(entry: zipfile.ZipInfo, name: str) -> None:
     parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
-    if ".." in parts or entry.filename.startswith(("/", "\\")) or ":" in (parts or ("",))[0]:
+    if not entry.filename or ".." in parts or entry.filename.startswith(("/", "\\")) or ":" in (parts or ("",))[0]:
         raise errors.BadInput(f"{name} holds a file named {entry.filename[:80]!r}: that is no export. Nothing was read")
     if entry.flag_bits & 1:
         raise errors.BadInput(f"{entry.filename} in {name} is encrypted: unpack it first, and import the folder")
+    if entry.compress_type not in PACKED:
+        raise errors.BadInput(f"{entry.filename} in {name} is packed in a way that no export is: unpack it first, and import the folder")
     if entry.file_size > _SMALL and entry.file_size > MOST_TIMES * max(1, entry.compress_size):
         raise errors.BadInput(f"{entry.filename} in {name} would grow to {entry.file_size} bytes: that is no export. Nothing was read")
 
@@ -155,7 +167,7 @@ def _among_rules(inside: Path) -> bool:
     return any(two == (".claude", "rules") for two in zip(inside.parts, inside.parts[1:], strict=False)) or inside.parts[:1] == ("rules",)
 
 
-UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, UnicodeDecodeError)
 """What reading a document may end with."""
 
 

@@ -31,6 +31,11 @@ class InMemoryTokenBook:
             self._tokens[token_id] = stored._replace(token=replace(stored.token, revoked_at=at))
             return True
 
+    def signed_out(self, token_id: str, at: float) -> None:
+        with self._lock:
+            if (stored := self._tokens.get(token_id)) is not None:
+                self._tokens[token_id] = stored._replace(signed_out_at=at)
+
     def used(self, token_id: str, at: float) -> None:
         with self._lock:
             if (stored := self._tokens.get(token_id)) is not None:

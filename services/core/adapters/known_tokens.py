@@ -74,6 +74,12 @@ class KnownTokens:
                 self._known = {**self._known, token_id: stored}
             return revoked
 
+    def signed_out(self, token_id: str, at: float) -> None:
+        with self._changing:
+            self._book.signed_out(token_id, at)
+            if self._known is not None and (stored := self._book.find(token_id)) is not None:
+                self._known = {**self._known, token_id: stored}
+
     def used(self, token_id: str, at: float) -> None:
         self._used[token_id] = at
 

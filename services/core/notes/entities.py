@@ -7,10 +7,11 @@ from services.core import models
 from services.core.models import Entity, EntityKind
 from services.core.notes import markdown
 
-_LONGEST = 200  # characters of a name; an address may have ten times as many
+_LONGEST = 200  # characters of a name
+_LONGEST_ADDRESS = 2000
 _MOST = 1000  # of one text
 
-_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_CODE = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)", re.DOTALL)  # no end is looked for further away than that
 _TAG_OF_HTML = re.compile(r"<(?:(?!\w+:)/?[A-Za-z]|!--)[^<>]*>")
 _ENTITY = re.compile(
     r"""
@@ -65,7 +66,7 @@ def _in_prose(prose: str) -> Iterator[Entity]:
     for match in _ENTITY.finditer(_TAG_OF_HTML.sub(" ", _CODE.sub(" ", prose))):
         kind = EntityKind(match.lastgroup or "")
         value = _VALUE[kind](match[kind])
-        if value and len(value) <= _LONGEST * (10 if kind is EntityKind.URL else 1):
+        if value and (kind is EntityKind.URL or len(value) <= _LONGEST):
             yield Entity(kind, value, match[0] if kind is not EntityKind.URL else value)
 
 
@@ -83,7 +84,9 @@ def _mention(found: str) -> str:
 
 
 def _url(found: str) -> str:
-    """Without what belongs to the sentence: marks at the end, and a bracket that was opened before the address."""
+    """Without what belongs to the sentence: marks at the end, and a bracket that was opened before the address. "" if it is too long to be one."""
+    if len(found) > _LONGEST_ADDRESS:
+        return ""
     while True:
         shorter = found.rstrip(".,;:!?'*~")
         if shorter.endswith(")") and shorter.count(")") > shorter.count("("):

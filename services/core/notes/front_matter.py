@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from services.core import models
+
 _BLOCK = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LONGEST = 16_000  # characters
 _MOST_VALUES = 1_000
@@ -82,7 +84,7 @@ def dated_at(fields: Mapping[str, Any]) -> float | None:
     for name in _DATES:
         try:
             moment = datetime.fromisoformat(fields[name])
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            return models.within_calendar((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
         except (KeyError, TypeError, ValueError, OverflowError):
             continue
     return None

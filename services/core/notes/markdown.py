@@ -8,6 +8,9 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+LONGEST_HEADING = 500
+"""Characters. What is longer is text: a heading goes with every piece below it, and what stands inside of it is parsed."""
+
 
 class Heading(NamedTuple):
     """level: 1 to 6. text: without its marks. lines: where it stands, from and up to."""
@@ -18,8 +21,8 @@ class Heading(NamedTuple):
 
 
 class Document(NamedTuple):
-    """headings: those that belong to no quotation or list. starts: the lines on which blocks and list items begin, so that text may be cut there.
-    prose: the source of what is not code, block by block. targets: of the link definitions."""
+    """headings: those that belong to no quotation or list, and are no longer than `LONGEST_HEADING`. starts: the lines on which blocks and list items
+    begin, so that text may be cut there. prose: the source of what is not code, block by block. targets: of the link definitions."""
 
     lines: tuple[str, ...]
     headings: tuple[Heading, ...]
@@ -43,7 +46,7 @@ def read(text: str) -> Document:
 
 def _headings(tokens: list[Token]) -> Iterator[Heading]:
     for token, inside in itertools.pairwise(tokens):
-        if token.type == "heading_open" and token.level == 0 and token.map:
+        if token.type == "heading_open" and token.level == 0 and token.map and len(inside.content) <= LONGEST_HEADING:
             yield Heading(int(token.tag[1:]), _plain(inside.content), (token.map[0], token.map[1]))
 
 

@@ -1,5 +1,6 @@
 """A page in pieces that an embedding model can take in."""
 
+import bisect
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,9 @@ from services.core.notes import markdown
 
 LONGEST = 1000
 """Characters of a piece: the default embedding model reads 256 tokens."""
+
+MOST_SECTIONS = 5000
+"""Of a page that has more of them the headings are text: each piece is embedded and stored by itself, be it two words."""
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 
@@ -33,7 +37,7 @@ def _sections(document: markdown.Document) -> Iterator[tuple[tuple[str, ...], in
     """Heading path, first line, and the line behind."""
     path: list[markdown.Heading] = []
     begin = 0
-    for heading in document.headings:
+    for heading in document.headings if len(document.headings) < MOST_SECTIONS else ():
         yield _texts(path), begin, heading.lines[0]
         path = [above for above in path if above.level < heading.level] + [heading]
         begin = heading.lines[1]
@@ -46,7 +50,8 @@ def _texts(path: Sequence[markdown.Heading]) -> tuple[str, ...]:
 
 def _units(document: markdown.Document, begin: int, end: int) -> Iterator[str]:
     """The text between two places where it may be cut."""
-    cuts = [begin, *(line for line in document.starts if begin < line < end), end]
+    within = slice(bisect.bisect_right(document.starts, begin), bisect.bisect_left(document.starts, end))
+    cuts = [begin, *document.starts[within], end]
     for first, behind in itertools.pairwise(cuts):
         if block := "\n".join(document.lines[first:behind]):
             yield block

@@ -4,6 +4,7 @@ import uuid
 from typing import Annotated, Literal
 
 from litestar import Response, Router, delete, get, patch, post
+from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from msgspec.structs import replace
 
@@ -30,6 +31,8 @@ from services.proxy.routes.recall import recalled
 _NEAR = 5  # memories that may say the same as a new one
 _DEFAULT_SIMILAR = 10
 _MOST_SIMILAR = 100
+
+_SAID = ResponseSpec(api.Memory, description="The memory that says just this already", generate_examples=False)
 
 Shown = Literal["current", "superseded", "pending", "quarantined", "all"]
 
@@ -95,7 +98,7 @@ def counted(
     return engine_api.Count(parts.store.count(managed(principal), _where(status, category, whose)))
 
 
-@post(sync_to_thread=True)
+@post(sync_to_thread=True, responses={200: _SAID})
 def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add]) -> Response[api.Memory]:
     """Remember a statement, in the caller's own words: 201, and it is recalled at once, unless it reads like an instruction (`status`). Just the same
     words again are the memory that says them: 200.

@@ -5,7 +5,7 @@ import uuid
 from litestar import Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from services.core import api, errors, review_api, reviewing
+from services.core import api, errors, models, review_api, reviewing
 from services.proxy import reviews
 from services.proxy.routes import failures, given
 
@@ -33,7 +33,7 @@ def decided(parts: given.Parts, principal: given.Principal, data: JSONBody[revie
     """Decide about memories, each by itself. The answer names the event by which all of it can be undone."""
     if not data.ids or len(data.ids) > review_api.MOST_AT_ONCE:
         raise errors.BadInput(f"{len(data.ids)} memories at once: 1 to {review_api.MOST_AT_ONCE} are taken")
-    as_of = data.as_of.timestamp() if data.as_of else None
+    as_of = models.within_calendar(data.as_of.timestamp()) if data.as_of else None
     return reviews.decide(parts, principal, reviewing.Decision(data.decision), [_uuid(each) for each in data.ids], force=data.force, as_of=as_of)
 
 

@@ -7,7 +7,7 @@ from litestar.datastructures import FormMultiDict
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
-from services.core import errors, reviewing
+from services.core import errors, models, reviewing
 
 Given = NamedDependency[SkipValidation[FormMultiDict]]
 """The fields of a form, as a handler takes them: a parameter `form`."""
@@ -19,8 +19,17 @@ async def sent(request: Request) -> FormMultiDict:  # type: ignore[type-arg]
     return FormMultiDict([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
 
 
-def decision(form: FormMultiDict) -> reviewing.Decision:
-    given = form.get("decision", "")
+def category(form: FormMultiDict) -> models.Category | None:
+    """None if it is left open."""
+    given = form.get("category", "")
+    try:
+        return models.Category(given) if given else None
+    except ValueError:
+        raise errors.BadInput(f"{given[:80]!r} is no category") from None
+
+
+def decision(form: FormMultiDict, name: str = "decision") -> reviewing.Decision:
+    given = form.get(name, "")
     try:
         return reviewing.Decision(given)
     except ValueError:

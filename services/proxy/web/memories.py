@@ -40,8 +40,7 @@ def _searched(visit: visits.Visit, filters: browsing.Filters) -> dict[str, Any]:
 
 @post("/memories", sync_to_thread=True)
 def added(visit: visits.Given, form: forms.Given) -> Response[str]:
-    category = form.get("category", "")
-    add = api.Add(text=form.get("text", ""), category=models.Category(category) if category else None, project=form.get("project", "").strip())
+    add = api.Add(text=form.get("text", ""), category=forms.category(form), project=form.get("project", "").strip())
     made: Response[api.Memory] = visit.ask(memories.added, add)
     return visit.to(f"/ui/memories/{made.content.id}")
 
@@ -95,14 +94,13 @@ def _told(visit: visits.Visit, memory: api.Memory) -> tuple[tuple[turn_api.Brief
 def edited(visit: visits.Given, form: forms.Given, memory_id: FromPath[str]) -> Response[str]:
     """Correct it, and approve it at once if the form says so."""
     before = memories.found(visit.parts, visit.principal, memory_id)
-    text, category = form.get("text", "").replace("\r\n", "\n").strip(), form.get("category", "")
-    changed = api.Edit(
-        text=None if text == before.text else text, category=models.Category(category) if category not in ("", before.category) else None
-    )
+    text, category = form.get("text", "").replace("\r\n", "\n").strip(), forms.category(form)
+    then = forms.decision(form, "then") if form.get("then") else None
+    changed = api.Edit(text=None if text == before.text else text, category=None if category == before.category else category)
     if changed != api.Edit():
         visit.ask(memories.edited, memory_id, changed)
-    if decision := form.get("then", ""):
-        reviews.decide_one(visit.parts, visit.principal, reviewing.Decision(decision), memory_id)
+    if then is not None:
+        reviews.decide_one(visit.parts, visit.principal, then, memory_id)
     return visit.to(_BACK.get(form.get("back", ""), f"/ui/memories/{memory_id}"))
 
 

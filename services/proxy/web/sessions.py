@@ -1,5 +1,6 @@
-"""Sessions of the page. A cookie says with which token somebody signed in, sealed, so that it can't be made up; nothing is kept on the server, and
-whoever's token is revoked is out at once. Every form and every change carries a second value that another site can't know (CSRF).
+"""Sessions of the page. A cookie says with which token somebody signed in, sealed, so that it can't be made up. Of sessions themselves nothing is
+kept on the server: whoever's token is revoked is out at once, and signing out ends all that were begun with the same token. Every form and every
+change carries a second value that another site can't know (CSRF).
 
 Also without tokens, and before somebody has signed in, there is a session: of nobody, for that second value.
 """
@@ -50,6 +51,10 @@ class Session(msgspec.Struct, frozen=True):
     until: float
     nonce: str
     csrf: str = ""
+
+    @property
+    def begun_at(self) -> float:
+        return self.until - LIFETIME_SECONDS
 
 
 class Sessions:

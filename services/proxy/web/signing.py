@@ -3,6 +3,7 @@
 import asyncio
 from urllib.parse import urlsplit
 
+import structlog
 from litestar import Response, get, post
 from litestar.datastructures import Cookie
 
@@ -10,6 +11,8 @@ from services.core import errors, rights
 from services.proxy import access
 from services.proxy.routes import given
 from services.proxy.web import forms, sessions, visits
+
+log = structlog.get_logger(__name__)
 
 SIGN_IN = f"{sessions.PATH}/sign-in"
 _YEAR_SECONDS = 365 * 86_400
@@ -41,6 +44,12 @@ async def signed_in(visit: visits.Given, doors: given.Doors, form: forms.Given) 
 
 @post("/sign-out", sync_to_thread=True)
 def signed_out(visit: visits.Given) -> Response[str]:
+    """Also from what others may have copied, and in other browsers; while that can't be written down, from this one."""
+    if visit.session.token_id:
+        try:
+            visit.parts.tokens.signed_out(visit.session.token_id, visit.now)
+        except errors.Transient as error:
+            log.warning("sign_out_not_kept", cause=type(error).__name__)
     response = visit.to(SIGN_IN)
     response.cookies = [sessions.ended(visit.request.headers)]
     return response

@@ -1,11 +1,16 @@
 """Settings: what is refused, and with which words."""
 
+import shutil
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import redis
 
 from services.core import config, errors
+from services.core.adapters import celery_queue
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +158,37 @@ def test_only_who_vouches_for_the_port_may_listen_everywhere_without_tokens() ->
 def test_the_runtime_folder_can_be_elsewhere(tmp_path: Path) -> None:
     assert config.load(data_dir=tmp_path / "data", runtime_dir=tmp_path / "run").metrics_dir == tmp_path / "run" / "metrics"
     assert config.load(data_dir=tmp_path / "data").run_dir == tmp_path / "data" / "run"
+
+
+DAYS = sorted(name for name, field in config.Settings.model_fields.items() if name.endswith("_days") and field.annotation is int)
+
+
+@pytest.mark.parametrize("name", DAYS)
+@pytest.mark.parametrize("days", ["-1", "1000000000000000", "9" * 400, "1e400", "nan", "soon"])
+def test_an_age_limit_that_nothing_can_be_kept_by_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, days: str) -> None:
+    """Redis refuses to keep anything for so long: no turn was recorded any more."""
+    monkeypatch.setenv(f"BRB_{name.upper()}", days)
+    with pytest.raises(errors.SetupError, match=f"BRB_{name.upper()}"):
+        config.load()
+
+
+@pytest.mark.parametrize(("name", "value"), [("ledger_days", "0"), ("lease_seconds", "0"), ("lease_seconds", "inf"), ("max_body_bytes", "0")])
+def test_what_nothing_works_with_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"BRB_{name.upper()}", value)
+    with pytest.raises(errors.SetupError, match=f"BRB_{name.upper()}"):
+        config.load()
+
+
+def test_a_data_folder_may_have_any_name(tmp_path: Path) -> None:
+    settings = config.Settings(data_dir=tmp_path / "a b#c%20?d")
+    with closing(redis.Redis.from_url(settings.redis_address)) as client:
+        assert client.connection_pool.connection_kwargs["path"] == str(settings.redis_socket)
+    with celery_queue.create_celery(settings, "test").connection_for_write() as connection:
+        assert connection.as_uri() == f"redis+socket://{settings.redis_socket}"
+
+
+def test_counters_without_room_are_told_of_before_they_end_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.check_room(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999_999))
+    with pytest.raises(errors.SetupError, match="no room for counters"):
+        config.check_room(tmp_path)
