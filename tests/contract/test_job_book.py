@@ -150,6 +150,18 @@ def test_a_job_that_nobody_takes_is_published_less_and_less_often(redis_address:
     assert book.overdue(), "what was taken and lost is published soon"
 
 
+def test_no_job_is_published_again_while_many_messages_wait(redis_address: str) -> None:
+    """Behind ten thousand jobs there were thirty thousand messages."""
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    book = redis_jobs.RedisJobBook(client, Seal("secret"), lease_seconds=1000, done_seconds=60)
+    book.add([learn("t1"), store("t1")])
+    client.lpush(str(messages.Queue.LEARN), *["a message"] * 1_000)
+    job_time.passes(client, 1001)
+    assert book.overdue() == [(store("t1").id, messages.Task.STORE_FACTS)], "in the other queue none waits"
+    client.rpop(str(messages.Queue.LEARN))
+    assert book.overdue() == [(learn("t1").id, messages.Task.LEARN_TURN)]
+
+
 def test_of_dead_letters_those_that_concern_somebody_can_be_asked_for(book: ports.JobBook) -> None:
     for turn in ("t1", "t2", "t3"):
         book.add([learn(turn)])
@@ -243,3 +255,34 @@ def test_jobs_that_were_put_off_before_the_clock_was_set_back_are_due(book: port
     assert book.overdue() == [], "once is enough"
     assert book.claim(learn("t1").id) is not None
     assert book.claim(learn("t1").id) is None, "it is held"
+
+
+def test_many_jobs_are_forgotten_wherever_they_are(book: ports.JobBook) -> None:
+    """Waiting, held and dead; those of others stay."""
+    mine, others = [learn(f"mine-{n}") for n in range(450)], [learn(f"other-{n}") for n in range(250)]
+    book.add([*mine, *others])
+    held = claimed(book, mine[0])
+    book.bury(claimed(book, mine[1]), "no")
+    assert book.forget(lambda job: job.payload.turn.startswith("mine-")) == 450
+    assert not book.finish(held)
+    assert book.dead() == []
+    assert book.pending()[messages.Lane.LEARN] == 250
+
+
+def test_what_a_job_leaves_behind_while_jobs_are_forgotten_is_forgotten_too(redis_address: str) -> None:
+    """It is finished by somebody else just before it is looked at."""
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    book = redis_jobs.RedisJobBook(client, Seal("secret"), lease_seconds=15, done_seconds=60)
+    book.add([learn(f"t{n}") for n in range(300)])
+    claim, follows = claimed(book, learn("t299")), store("t299")
+    finished: list[bool] = []
+
+    def concerns(job: messages.Job) -> bool:
+        if not finished:
+            finished.append(book.finish(claim, [follows]))
+        return job.payload.turn == "t299"
+
+    assert book.forget(concerns) == 1
+    assert finished == [True]
+    assert book.known([follows.id]) == {follows.id}, "it counts as done"
+    assert book.claim(follows.id) is None

@@ -133,16 +133,18 @@ return 1
 """
 )
 
-# ARGV: limit, lease, longest exponent, longest delay, then the queues. Returns id, task, id, task, ... A job that was published again and is still
-# not taken waits behind others more likely than its publication was lost: the next one comes after twice the time.
+# ARGV: limit, lease, longest exponent, longest delay, many, then the queues. Returns id, task, id, task, ... A job that was published again and is
+# still not taken waits behind others more likely than its publication was lost: the next one comes after twice the time. And none comes while many
+# messages are in the broker's list, which has the queue's name: they would only make it longer.
 _OVERDUE = (
     _NOW
     + """
 local out = {}
-for i = 5, #ARGV do
+for i = 6, #ARGV do
   local due = 'brb:jobs:due:' .. ARGV[i]
-  local ids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[1]))
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, now + tonumber(ARGV[4]), '+inf', 'LIMIT', 0, tonumber(ARGV[1]))) do ids[#ids+1] = id end
+  local most = redis.call('LLEN', ARGV[i]) < tonumber(ARGV[5]) and tonumber(ARGV[1]) or 0
+  local ids = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due, now + tonumber(ARGV[4]), '+inf', 'LIMIT', 0, most)) do ids[#ids+1] = id end
   for _, id in ipairs(ids) do
     local task = redis.call('HGET', 'brb:job:' .. id, 'task')
     if task then
@@ -175,18 +177,11 @@ return redis.call('HGET', key, 'task')
 """
 )
 
-# ARGV: the queues. Returns id, task, payload, id, ... of all jobs, dead ones too.
-_ALL = """
+# ARGV: the queues. Returns the ids of all jobs that there are at one moment, dead ones too.
+_IDS = """
 local out = {}
 local function list(key)
-  for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-    local job = redis.call('HMGET', 'brb:job:' .. id, 'task', 'payload')
-    if job[1] then
-      out[#out+1] = id
-      out[#out+1] = job[1]
-      out[#out+1] = job[2]
-    end
-  end
+  for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do out[#out+1] = id end
 end
 for i = 1, #ARGV do list('brb:jobs:added:' .. ARGV[i]) end
 list('brb:jobs:dead')
@@ -227,6 +222,9 @@ return out
 """
 )
 
+_MANY = 1_000  # messages that wait in a queue
+_TOGETHER = 200  # records in one answer: half a megabyte
+
 
 _SCRIPTS = {
     "add": _ADD,
@@ -238,7 +236,7 @@ _SCRIPTS = {
     "bury": _BURY,
     "overdue": _OVERDUE,
     "revive": _REVIVE,
-    "all": _ALL,
+    "ids": _IDS,
     "forget": _FORGET,
     "depths": _DEPTHS,
 }
@@ -288,7 +286,7 @@ class RedisJobBook:
         self._call("bury", claim.job.id, claim.token, error, claim.job.principal.team)
 
     def overdue(self, limit: int = 100) -> list[tuple[str, messages.Task]]:
-        flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, self._longest, *messages.Lane)]
+        flat = [i.decode() for i in self._call("overdue", limit, self._lease, MOST_DOUBLINGS, self._longest, _MANY, *messages.Lane)]
         return [(job_id, messages.Task(task)) for job_id, task in zip(flat[::2], flat[1::2], strict=True)]
 
     def dead(self, limit: int = 100, concerns: Callable[[messages.Job], bool] | None = None) -> list[ports.Dead]:
@@ -302,10 +300,14 @@ class RedisJobBook:
         ][:limit]
 
     def forget(self, concerns: Callable[[messages.Job], bool]) -> int:
-        """Looks again until nothing is left that concerns: a job that is finished meanwhile has left others in its place."""
-        count = 0
-        while gone := [job.id for job in self._jobs() if concerns(job)]:
-            count += int(self._call("forget", self._done, *gone))
+        """Looks again until every job that is there was looked at: one that is finished meanwhile has left others in its place."""
+        count, seen = 0, set[bytes]()
+        while new := [job_id for job_id in self._call("ids", *messages.Lane) if job_id not in seen]:
+            for start in range(0, len(new), _TOGETHER):
+                some = new[start : start + _TOGETHER]
+                if gone := [job.id for job in self._read_all(some) if concerns(job)]:
+                    count += int(self._call("forget", self._done, *gone))
+            seen.update(new)
         return count
 
     def revive(self, job_id: str) -> messages.Task | None:
@@ -322,11 +324,14 @@ class RedisJobBook:
         with translated():
             self._client.ping()
 
-    def _jobs(self) -> Iterator[messages.Job]:
-        """All that there are at one moment, but for those that can't be read: then nobody else can read them either."""
-        rows = list(self._call("all", *messages.Lane))
-        for job_id, task, payload in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
-            if (job := self._read(job_id, task, payload)) is not None:
+    def _read_all(self, ids: Sequence[bytes]) -> Iterator[messages.Job]:
+        """Those that are there, but for what can't be read: then nobody else can read it either."""
+        with translated(self._breaker), self._client.pipeline(transaction=False) as pipe:
+            for job_id in ids:
+                pipe.hmget(b"brb:job:" + job_id, "task", "payload")
+            rows: list[Any] = pipe.execute()
+        for job_id, (task, payload) in zip(ids, rows, strict=True):
+            if task is not None and (job := self._read(job_id, task, payload)) is not None:
                 yield job
 
     def _read(self, job_id: bytes, task: bytes, payload: bytes) -> messages.Job | None:
