@@ -1,7 +1,9 @@
 """The books of a drill: what was said and answered, against what is remembered. Pure."""
 
+import itertools
+import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -149,14 +151,10 @@ def complaints(books: Books, *, most_first_byte_seconds: float, dead: int = 0, d
     return wrong
 
 
-def slope_per_minute(samples: Collection[tuple[float, float]]) -> float:
-    """Of (seconds, value): by least squares."""
-    if len(samples) < 2:
-        return 0.0
-    mean_x = sum(x for x, _ in samples) / len(samples)
-    mean_y = sum(y for _, y in samples) / len(samples)
-    spread = sum((x - mean_x) ** 2 for x, _ in samples)
-    return 60 * sum((x - mean_x) * (y - mean_y) for x, y in samples) / spread if spread else 0.0
+def slope_per_minute(samples: Sequence[tuple[float, float]]) -> float:
+    """Of (seconds, value): the median of the slopes between any two (Theil and Sen). A single step, such as a table that doubles, is none."""
+    slopes = [60 * (later - value) / (at - since) for (since, value), (at, later) in itertools.combinations(samples, 2) if at > since]
+    return statistics.median(slopes) if slopes else 0.0
 
 
 def _once(memories: Sequence[Kept]) -> bool:
