@@ -193,11 +193,10 @@ async def overload(brb: Installation, people: list[Person], seconds: float) -> i
 def _shown(step: Step) -> str:
     books = step.books
     bad = books.streams_broken + books.calls_failed + books.inexact + books.altered
-    grew = step.waiting_after - step.waiting_before
     return (
         f"asked {step.asked:.0f}, came {step.turns / step.seconds:.1f} turns a second; first byte p50 {books.first_byte_p50 * 1000:.0f} ms,"
-        f" p99 {books.first_byte_p99 * 1000:.0f} ms; calls that went wrong {bad}; learnt {(step.turns - grew) / step.seconds:.1f} a second,"
-        f" waiting {step.waiting_before} -> {step.waiting_after}, spooled {step.spooled}; recalls {dict(step.outcomes)}"
+        f" p99 {books.first_byte_p99 * 1000:.0f} ms; calls that went wrong {bad};"
+        f" jobs waiting {step.waiting_before} -> {step.waiting_after}, spooled {step.spooled}; recalls {dict(step.outcomes)}"
     )
 
 
