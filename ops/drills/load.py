@@ -1,6 +1,6 @@
 """Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; with `--overload` ever more turns, until learning falls behind.
 
-Callers, upstream and BRB share the machine. Facts are stated in the first quarter; then people go on talking, but say nothing new: memories take
+Callers, upstream and BRB share the machine. Facts are stated in the first tenth; then people go on talking, but say nothing new: memories take
 their room, and what still grows in the second half, when all of them are stored, is a leak. Prints the memory of every process, its slope, and the
 books. Exit status 1 if a call failed, a turn is missing, or memory grows.
 """
@@ -30,8 +30,8 @@ _SAMPLE_SECONDS = 5.0
 _MEGABYTE = 1_000_000
 _LEAST_LATE_SECONDS = 60.0
 _MOST_SLOPE_MB = 1.0  # a minute: 60 MB an hour of a process that holds 200 are no leak yet, a leak is steeper
-_OVERHEAD_SECONDS = 0.12  # of a turn beside its stream
-_STATING = 0.3  # of the turns in the first quarter; in an overload all do, all the time
+_OVERHEAD_SECONDS = 0.45  # of a turn beside its stream, when callers, upstream and BRB have their hands full
+_STATING = 0.5  # of the turns in the first tenth; in an overload all do, all the time
 _STEPS = (10, 20, 40, 60, 80, 120)
 _STEP_SECONDS = 30.0
 _OVERLOAD_STREAM_SECONDS = 1.0
@@ -130,7 +130,7 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
         while time.monotonic() < began + seconds:
             await asyncio.sleep(_SAMPLE_SECONDS)
             samples.append(await asyncio.to_thread(sample, brb, began, talk.open_streams))
-            if samples[-1].at >= seconds / 4:
+            if samples[-1].at >= seconds / 10:
                 talk.stating = 0.0  # what is learnt takes its room: with nothing more of that, what grows is a leak
             if len(samples) % 12 == 1:
                 _say(_line(samples[-1], len(talk.turns)))
