@@ -110,6 +110,10 @@ def test_a_redis_that_is_nearly_full_does_what_it_has_while_the_rest_waits_in_th
         assert not intake.enqueue([learn("t2")])
         with pytest.raises(errors.Unavailable, match="full"):
             intake.drain()
+        client.config_set("maxmemory", used // 2)
+        with pytest.raises(errors.Unavailable):
+            book(redis_address).claim(learn("t1").id)
+        client.config_set("maxmemory", int(used / (redis_client.JOBS + 0.03)))
         claim = book(redis_address).claim(learn("t1").id)
         assert claim is not None
         assert book(redis_address).finish(claim)

@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from services.core import errors, file_lock, jobs, messages, ports, telemetry
+from services.core.adapters.redis_client import always_room
 from services.core.seal import Seal
 
 _log = structlog.get_logger()
@@ -113,7 +114,7 @@ class Intake:
         publish: jobs.Publish,
         spool: Spool,
         *,
-        room: Callable[[], None] = lambda: None,
+        room: Callable[[], None] = always_room,
         drain_every_seconds: float = 1.0,
     ) -> None:
         self._book = book
