@@ -96,9 +96,9 @@ compose-check: setup $(TEST_STAMP) $(DEPLOY)/.installed ## every merge of the co
 	@BRB_TEST_COMPOSE=required $(BIN)/pytest -rs tests/deploy
 	@PATH="$(CURDIR)/$(DEPLOY)/bin:$$PATH" deploy/check.sh
 
-compose-test: setup $(TEST_STAMP) $(DEPLOY)/.installed ## the stack in a real Docker engine: learns, scales, is killed, upgraded (root, about 15 minutes)
+compose-test: setup $(TEST_STAMP) $(DEPLOY)/.installed $(SECURITY)/.installed ## the stack in a real Docker engine: learns, scales, is killed, upgraded (root, about 15 minutes)
 	@$(call need,command -v dockerd >/dev/null && command -v debootstrap >/dev/null && command -v iptables >/dev/null && command -v ss >/dev/null,docker.io iptables debootstrap iproute2)
-	@$(BIN)/python -m tests.compose
+	@PATH="$(CURDIR)/$(SECURITY)/bin:$$PATH" $(BIN)/python -m tests.compose
 
 $(SECURITY)/.installed: requirements/security.txt $(STAMP)
 	@echo "installing what audits dependencies and looks for secrets in $(SECURITY)"

@@ -29,7 +29,8 @@ _CONNECT_SECONDS = 3.0
 _SELFTEST_SECONDS = 60.0  # learning from a turn waits for its time in the queue
 _HELD_BACK = 0.4  # of the time that the events of the self-test take, in which they must arrive; all at once is 0
 _RESTART = "restart BRB (`brb down`, `brb up`); its log is in the data folder under logs/"
-_CURES = {"extraction model": f"start the server that BRB_EXTRACT_URL names; where BRB serves BRB_EXTRACT_MODEL itself, {_RESTART}"}
+_SERVERS = {"redis": "BRB_REDIS_URL", "qdrant": "BRB_QDRANT_URL", "llama.cpp": "BRB_EMBED_URL", "extraction model": "BRB_EXTRACT_URL"}
+_CURES = {name: f"start the server that {setting} names; where BRB runs its own, {_RESTART}" for name, setting in _SERVERS.items()}
 _SELFTEST_CURES = {
     "embedding": "restart BRB (`brb down`, `brb up`), then see `brb models verify`",
     "round trip": f"see that the disk is not full, then {_RESTART}",
@@ -202,7 +203,8 @@ def _running(brb: Client, where: address.Address) -> Iterator[Finding]:
 def _told(check: selftest_api.Check) -> Finding:
     if check.ok:
         return Finding(check.name, State.OK, f"{check.found} ({check.milliseconds:.0f} ms)")
-    return Finding(check.name, State.FAIL, check.found, _SELFTEST_CURES.get(check.name, _RESTART))
+    cure = _CURES.get(check.away.lower()) or _SELFTEST_CURES.get(check.name, _RESTART)
+    return Finding(check.name, State.FAIL, check.found, cure)
 
 
 def _whose(brb: Client) -> str:

@@ -11,12 +11,13 @@ PAUSE_SECONDS = 0.1
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was tried. found: what came of it, or why it is not well."""
+    """One thing that was tried. found: what came of it, or why it is not well. away: the dependency that did not answer, if that is why."""
 
     name: str
     ok: bool
     found: str
     milliseconds: float
+    away: str = ""
 
 
 class SelfTest(msgspec.Struct, frozen=True):

@@ -8,6 +8,9 @@ from services.core import config, erasing, messages, models, ports
 from services.core.recall import answers, cache, rewriting
 from services.proxy import sweeping
 
+EMBED_SECONDS = 10.0
+"""What a text that somebody writes or asks about may take to embed while he waits: a busy llama.cpp takes one or two."""
+
 
 def _none_spooled(_: erasing.Concerns) -> int:
     return 0

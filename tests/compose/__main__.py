@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ops.security import audit
 from services.core import config
 from services.embedded import models
 from tests.compose import engine, stack
@@ -44,6 +45,7 @@ def check(docker: engine.Docker, folder: Path, report: Report, arrangements: Seq
     images = engine.build(docker, folder)
     report("image built in", images.build_seconds, "s")
     report("image size, with its base", images.size_bytes / 1e6, "MB")
+    _holds_no_secret(docker, images.brb, folder, report)
     settings = _settings(images, _model_files(folder))
     if "edge" in arrangements:
         with _torn_down(stack.Stack(docker, _EDGE, settings)) as running:
@@ -112,6 +114,16 @@ def _model_files(folder: Path) -> Path:
         shutil.copy(source, files / source.name)
         (files / source.name).chmod(0o644)
     return files
+
+
+def _holds_no_secret(docker: engine.Docker, image: str, folder: Path, report: Report) -> None:
+    """In no layer: what a later one removes is in the image still."""
+    saved = folder / "image.tar"
+    docker("save", f"--output={saved}", image)
+    found = audit.in_the_image(saved)
+    saved.unlink()
+    assert not found, found
+    report.holds("no secret is in any layer of the image")
 
 
 def _is_hardened(running: stack.Stack, report: Report) -> None:

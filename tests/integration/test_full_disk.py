@@ -3,6 +3,7 @@
 import io
 import logging
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,15 @@ def logs_on_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_line_that_can_not_be_written_is_not_and_what_it_tells_of_goes_on(logs_on_a_full_disk: None) -> None:
     structlog.get_logger().info("told", count=1)
     logging.getLogger("some.library").error("told as well")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [["--help"], ["token", "--help"], ["models", "list", "--json"]])
+def test_a_command_whose_output_finds_no_room_says_so(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([sys.executable, "-m", "services.cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (1, "error: the output can't be written (No space left on device): make room\n")
 
 
 def jobs_of(*turns: str) -> list[messages.Job]:

@@ -1,13 +1,14 @@
 """Carrying the memories over to another embedding model."""
 
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
-from services.core import config, errors, models, note_api
-from services.core.adapters import vectors
-from services.core.adapters.qdrant_edge import EdgeNoteStore, EdgeStore
+from services.core import config, errors, models, note_api, ports
+from services.core.adapters import edge_points, vectors
+from services.core.adapters.qdrant_edge import EdgeNoteStore, EdgeStore, carry_over
 from services.core.notes.writing import NoteWriter
 from services.embedded import reindex, supervisor
 from tests.support import in_memory
@@ -60,6 +61,68 @@ def test_a_store_of_the_same_model_can_be_embedded_anew(settings: config.Setting
     assert reindex.run(settings, say=say, progress=progress)[:2] == (1, 0)
     store = vectors.open_store(settings)
     assert [m.text for m in store.find(EVERYTHING)] == ["I prefer tabs"]
+    store.close()
+
+
+class Killed(BaseException):
+    """What nothing catches."""
+
+
+@pytest.mark.parametrize("new_model", ["hashing", "another"])
+def test_killed_at_any_step_there_is_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_model: str) -> None:
+    embedder = HashingEmbedder()
+    kept = in_memory.memory("I prefer tabs")
+    steps = 0
+
+    def carried_over(directory: Path, dies_at: int) -> None:
+        nonlocal steps
+        steps = 0
+
+        def counted(change: Callable[..., object]) -> Callable[..., object]:
+            def change_or_die(*arguments: object, **options: object) -> object:
+                nonlocal steps
+                steps += 1
+                if steps == dies_at:
+                    raise Killed
+                return change(*arguments, **options)
+
+            return change_or_die
+
+        with monkeypatch.context() as patched:
+            for name in ("rename", "replace", "mkdir"):
+                patched.setattr(Path, name, counted(getattr(Path, name)))
+            carry_over(
+                directory,
+                directory.parent / "backups",
+                model=new_model,
+                dimension=embedder.dimension,
+                embed=lambda texts: embedder.embed(texts, "document"),
+                progress=lambda _: None,
+            )
+
+    died = 0
+    while True:
+        directory = tmp_path / str(died) / "store"
+        store = EdgeStore.open(directory, model=embedder.model, dimension=embedder.dimension)
+        store.put([ports.Embedded(kept, embedder.embed([kept.text], "document")[0])])
+        store.close()
+        try:
+            carried_over(directory, died + 1)
+            break
+        except Killed:
+            died += 1
+        there = [collection.model for _, collection in edge_points.collections(directory)]
+        assert there, f"nothing is left when it is killed at step {died}"
+        for model in there:
+            store = EdgeStore.open(directory, model=model, dimension=embedder.dimension)
+            assert store.find(EVERYTHING) == [kept], f"killed at step {died}"
+            store.close()
+    assert died == steps >= 5
+    [aside] = (directory.parent / "backups").iterdir()
+    (directory.parent / "back").mkdir()
+    aside.rename(directory.parent / "back" / "hashing")
+    store = EdgeStore.open(directory.parent / "back", model=embedder.model, dimension=embedder.dimension)
+    assert store.find(EVERYTHING) == [kept], "what it was is a store, too"
     store.close()
 
 

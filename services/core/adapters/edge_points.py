@@ -250,11 +250,21 @@ def replaced(directory: Path, backups: Path, model: str) -> Iterator[tuple[Itera
         aside = backups / f"{directory.name}-{former.name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
         name = points.collection_name(model)
         if former.name == name:
-            former.rename(aside)
-            (Path(draft) / name).rename(directory / name)
+            _exchange(former, collection, Path(draft) / name, aside)
         else:  # killed between the two there are both, and nothing is lost
             (Path(draft) / name).rename(directory / name)
             former.rename(aside)
+
+
+def _exchange(folder: Path, former: Collection, draft: Path, aside: Path) -> None:
+    """Killed at any moment there is a whole store in the folder: the former one until it says otherwise, then the one of the draft."""
+    new = _read(draft / _SIDECAR)
+    name = f"{_SHARD}-{uuid.uuid4().hex}"
+    (draft / new.shard).rename(folder / name)
+    describe(folder, msgspec.structs.replace(new, shard=name))
+    aside.mkdir(mode=0o700)
+    (folder / former.shard).rename(aside / former.shard)
+    describe(aside, former)
 
 
 def in_batches(items: Sequence[Any], size: int, progress: Callable[[float], None]) -> Iterator[Sequence[Any]]:

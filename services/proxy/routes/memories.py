@@ -24,7 +24,7 @@ from services.core import (
     sharing,
 )
 from services.proxy import auditing, erasing, redacting, reviews, uses
-from services.proxy.parts import Parts
+from services.proxy.parts import EMBED_SECONDS, Parts
 from services.proxy.routes import failures, given
 from services.proxy.routes.recall import recalled
 
@@ -109,7 +109,7 @@ def added(parts: given.Parts, principal: given.Principal, data: JSONBody[api.Add
         raise errors.BadInput("text holds what is not to be kept (BRB_REDACTION): leave that out")
     if len(data.project) > api.LONGEST_NAME:
         raise errors.BadInput(f"project has {len(data.project)} characters: at most {api.LONGEST_NAME} are taken")
-    vector = parts.embedder.embed([text], "document")[0]
+    vector = parts.embedder.embed([text], "document", timeout_seconds=EMBED_SECONDS)[0]
     with parts.owner_lock(principal):
         near = [
             hit
@@ -143,7 +143,7 @@ def similar(
     """The current memories of nearest meaning, but for versions of the same. `limit` is held between 1 and 100."""
     memory = found(parts, principal, memory_id)
     limit = min(max(1, limit), _MOST_SIMILAR)
-    (vector,) = parts.embedder.embed([memory.text], "document")
+    (vector,) = parts.embedder.embed([memory.text], "document", timeout_seconds=EMBED_SECONDS)
     hits = parts.store.nearest(told(principal), vector, limit=limit + 1)  # a lineage has one current version
     others = [hit for hit in hits if hit.memory.lineage != memory.lineage][:limit]
     return engine_api.SimilarMemories(memory.id, tuple(engine_api.similar_of(hit, principal) for hit in others))
@@ -170,7 +170,7 @@ def edited(parts: given.Parts, principal: given.Principal, memory_id: FromPath[s
             raise errors.BadInput(f"{memory.id} is history: edit {memory.superseded_by or 'the current version'} instead")
         promotion = sharing.in_force(parts.settings)
         new, archived = reviewing.edited(memory, principal, text=change.text, category=change.category, now=parts.clock(), promotion=promotion)
-        vectors = parts.embedder.embed([archived.text, new.text], "document")
+        vectors = parts.embedder.embed([archived.text, new.text], "document", timeout_seconds=EMBED_SECONDS)
         parts.store.put([ports.Embedded(version, vector) for version, vector in zip((archived, new), vectors, strict=True)])
         reviews.write(parts, memory, new)
     auditing.note(parts, principal, ports.Act.EDITED, [new.id])

@@ -14,7 +14,7 @@ from litestar.response import Stream
 
 from services.core import api, errors, messages, models, ports, rights, selftest_api
 from services.core.memory_add import added
-from services.proxy.parts import Parts
+from services.proxy.parts import EMBED_SECONDS, Parts
 from services.proxy.routes import failures, given
 
 _LEARN_SECONDS = 15.0  # a busy worker takes its time
@@ -49,11 +49,14 @@ async def _events() -> AsyncIterator[bytes]:
 
 def _check(name: str, test: Callable[[], str]) -> selftest_api.Check:
     started = time.monotonic()
+    away = ""
     try:
         ok, found = True, test()
     except errors.BrbError as error:
         ok, found = False, str(error)
-    return selftest_api.Check(name, ok, found, round((time.monotonic() - started) * 1000, 1))
+        if isinstance(error, errors.Unavailable):
+            away = error.dependency
+    return selftest_api.Check(name, ok, found, round((time.monotonic() - started) * 1000, 1), away)
 
 
 def _nobody() -> models.Principal:
@@ -61,7 +64,7 @@ def _nobody() -> models.Principal:
 
 
 def _embedded(parts: Parts) -> str:
-    (vector,) = parts.embedder.embed([_STATEMENT], "document")
+    (vector,) = parts.embedder.embed([_STATEMENT], "document", timeout_seconds=EMBED_SECONDS)
     if len(vector) != parts.embedder.dimension:
         raise errors.SetupError(f"{parts.embedder.model} gives {len(vector)} dimensions, the store has {parts.embedder.dimension}: run `brb reindex`")
     return f"{parts.embedder.model} gives the {len(vector)} dimensions that the store has"
@@ -72,7 +75,7 @@ def _kept(parts: Parts) -> str:
     nobody = _nobody()
     scope = rights.managed(nobody)
     memory, _ = added(nobody, _STATEMENT, category=models.Category.PREFERENCE, project="", now=parts.clock())
-    (vector,) = parts.embedder.embed([memory.text], "document")
+    (vector,) = parts.embedder.embed([memory.text], "document", timeout_seconds=EMBED_SECONDS)
     with parts.owner_lock(nobody):
         try:
             parts.store.put([ports.Embedded(memory, vector)])

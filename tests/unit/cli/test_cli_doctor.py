@@ -9,7 +9,7 @@ from click.testing import Result
 
 from services.cli import connect, doctor
 from services.cli.doctor import State
-from services.core import errors
+from services.core import errors, selftest_api
 from services.core.address import Address
 from services.proxy.parts import Parts
 from services.proxy.routes import selftest
@@ -79,6 +79,24 @@ def test_a_stream_that_comes_all_at_once_is_found_out(came: tuple[float, ...], w
     else:
         with pytest.raises(errors.BrbError):
             doctor.spread(came, 5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("check", "away", "cure"),
+    [
+        ("redis policy", "", "change it in the configuration"),
+        ("redis policy", "redis", "start the server that BRB_REDIS_URL names"),
+        ("round trip", "Qdrant", "start the server that BRB_QDRANT_URL names"),
+        ("embedding", "llama.cpp", "start the server that BRB_EMBED_URL names"),
+        ("round trip", "the store", "see that the disk is not full"),
+        ("other", "", "restart BRB"),
+    ],
+)
+def test_the_cure_of_what_could_not_be_tried_is_that_of_what_is_away(check: str, away: str, cure: str) -> None:
+    finding = doctor._told(selftest_api.Check(check, ok=False, found="it is not well", milliseconds=1.0, away=away))
+
+    assert (finding.state, finding.found) == (State.FAIL, "it is not well")
+    assert finding.cure.startswith(cure)
 
 
 @pytest.mark.parametrize(("theirs", "state"), [(100.0, State.OK), (101.0, State.OK), (50.0, State.OK), (30.0, State.WARN), (170.0, State.WARN)])

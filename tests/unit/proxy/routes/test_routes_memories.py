@@ -1,6 +1,7 @@
 import re
 import uuid
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -8,7 +9,9 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from services.core import api, errors, memory_ids, messages, models, ports
-from services.proxy.parts import Parts
+from services.proxy.parts import EMBED_SECONDS, Parts
+from services.proxy.routes import selftest
+from tests.support.embedding import HashingEmbedder
 from tests.support.in_memory import NOW, keep, memory
 
 Client = TestClient[Litestar]
@@ -22,6 +25,18 @@ def replaced(old: models.Memory, new: models.Memory) -> tuple[models.Memory, mod
 
 def texts(answer: Any) -> list[str]:
     return [shown["text"] for shown in answer.json()["memories"]]
+
+
+class Remembering(HashingEmbedder):
+    """How long each call was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[float | None] = []
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "document"], *, timeout_seconds: float | None = None) -> list[list[float]]:
+        self.given.append(timeout_seconds)
+        return super().embed(texts, kind)
 
 
 @pytest.fixture
@@ -397,3 +412,17 @@ def test_a_search_takes_a_least_score(client: Client, some: list[models.Memory])
     strict = client.get("/memories/search", params={"q": "dark mode", "min_score": whole[0]["score"] + 0.01}).json()
     assert strict["memories"] == []
     assert client.get("/memories/search", params={"q": "dark mode", "min_score": 2}).status_code == 400
+
+
+def test_nobody_waits_long_for_an_embedding_server_that_hangs(
+    client: Client, parts: Parts, some: list[models.Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selftest, "_LEARN_SECONDS", 0.1)  # no worker runs here
+    embedder = Remembering()
+    object.__setattr__(parts, "embedder", embedder)
+
+    assert client.post("/memories", json={"text": "I live in Lisbon"}).status_code == 201
+    assert client.patch(f"/memories/{some[0].id}", json={"text": "I prefer light mode"}).status_code == 200
+    assert client.get(f"/memories/{some[1].id}/similar").status_code == 200
+    assert client.post("/selftest").status_code == 200
+    assert embedder.given == [EMBED_SECONDS] * 5

@@ -57,6 +57,7 @@ def test_a_store_that_loses_what_is_written_is_found_out(client: Client, learnin
         "ok": False,
         "found": "a memory that was written is not found by words",
         "milliseconds": 0,
+        "away": "",
     }
 
 
@@ -70,6 +71,19 @@ def test_what_the_host_tries_is_told_as_well(learning: Parts) -> None:
 
     assert (found["redis policy"]["ok"], found["redis policy"]["found"]) == (False, "set appendonly yes")
     assert (found["other"]["ok"], found["other"]["found"]) == (True, "fine")
+
+
+def test_what_could_not_be_tried_is_told_apart_from_what_is_wrong(learning: Parts) -> None:
+    def away() -> str:
+        raise errors.Unavailable("redis", "no connection")
+
+    def wrong() -> str:
+        raise errors.SetupError("set appendonly yes")
+
+    with TestClient(create_app(learning, selftests={"redis policy": away, "other": wrong}), base_url="http://127.0.0.1:3000") as client:
+        found = checks(client)
+
+    assert {name: found[name]["away"] for name in ("redis policy", "other", "embedding")} == {"redis policy": "redis", "other": "", "embedding": ""}
 
 
 def test_the_stream_comes_bit_by_bit(client: Client) -> None:
