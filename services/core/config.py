@@ -104,7 +104,7 @@ class Settings(BaseSettings):
     canary: bool = True  # hourly probes of writing and recall, with facts of nobody
     lease_seconds: float = Field(default=6.0, gt=0, le=3600)  # until a job of a killed worker is done again, and between the reconciler's rounds
     redis_megabytes: int = Field(default=512, ge=64)  # maxmemory of the Redis that `brb up` starts
-    worker_processes: int = Field(default=1, ge=1)
+    worker_processes: int = Field(default=0, ge=0)  # 0: one, and another for a language model that reads beside the rules
     worker_recycle_jobs: int = Field(default=20_000, ge=1)  # after which a process of the worker is replaced: a net, as many were seen without growth
     indexer_threads: int = Field(default=4, ge=1)  # of an indexer that runs by itself: they wait for Qdrant and llama.cpp most of the time
     bench_data: Path | None = None  # labelled data for `brb bench`, where it needs some
@@ -224,6 +224,11 @@ class Settings(BaseSettings):
         if self.extractor != "auto":
             return self.extractor
         return "both" if self.extract_url or self.extract_model else "rules"
+
+    @property
+    def processes(self) -> int:
+        """Of a worker."""
+        return self.worker_processes or (2 if self.engines == "both" else 1)
 
     @property
     def extract_address(self) -> str | Path:

@@ -16,7 +16,7 @@ def serve(settings: config.Settings, alone: bool, *, beat: bool) -> None:
     app = create_worker(settings)
     if alone:  # else the proxy shows what this process counts
         metrics_server.start(settings)
-    options = ["worker", *(["--beat"] if beat else []), "--queues=learn", f"--concurrency={settings.worker_processes}", "--pool=prefork"]
+    options = ["worker", *(["--beat"] if beat else []), "--queues=learn", f"--concurrency={settings.processes}", "--pool=prefork"]
     app.worker_main([*options, "--without-gossip", "--without-mingle", "--hostname=worker@%h", "--loglevel=WARNING"])
 
 

@@ -1,11 +1,14 @@
-"""What a worker of several processes shows at its port is what really happened, whatever became of its processes meanwhile."""
+"""What a worker of several processes shows at its port is what really happened, whatever became of its processes meanwhile; and that one is kept free
+for turns while a language model reads."""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -18,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from services.core import config, messages, models, seal
 from services.core.adapters import celery_queue, redis_jobs
 from tests.conftest import ROOT, wait_until
+from tests.integration.test_chat_model_faults import Answer, Server, completion
 
 LEASE_SECONDS = 3.0
 EACH = 12
@@ -34,7 +38,7 @@ class Worker:
     """`python -m services.worker` with two processes, its port for Prometheus, and the jobs that it is given. before: how many jobs it was given
     before its last start."""
 
-    def __init__(self, folder: Path, redis_address: str) -> None:
+    def __init__(self, folder: Path, redis_address: str, **more: str) -> None:
         self.port = free_port()
         self.run = folder / "run"
         self._told: list[str] = []
@@ -49,6 +53,7 @@ class Worker:
             "BRB_WORKER_PROCESSES": "2",
             "BRB_WORKER_RECYCLE_JOBS": str(RECYCLED_AFTER),
             "BRB_LEASE_SECONDS": str(LEASE_SECONDS),
+            **more,
         }
         self.redis = redis.Redis.from_url(redis_address)
         sealed = seal.Seal(SECRET)
@@ -148,3 +153,25 @@ def test_a_restart_counts_from_zero_and_a_second_worker_needs_a_folder_of_its_ow
     assert DONE not in worker.shown()
     worker.learn(1)
     assert worker.shown()[DONE] == 1
+
+
+@pytest.mark.timeout(120)
+def test_turns_are_learnt_while_a_language_model_takes_its_time(redis_address: str, tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def hang() -> Answer:
+        over.wait(120)
+        return completion("too late")
+
+    with closing(Server()) as server:
+        server.reply = hang
+        worker = Worker(tmp_path, redis_address, BRB_EXTRACT_URL=server.url, BRB_WORKER_PROCESSES="")
+        worker.start()
+        try:
+            for _ in range(3):
+                worker.learn(1)
+                wait_until(lambda: bool(server.requests))
+            assert (worker.shown()[DONE], len(server.requests)) == (3, 1)
+        finally:
+            over.set()
+            worker.close()

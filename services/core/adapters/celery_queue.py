@@ -37,7 +37,28 @@ class Slots(redis.QoS):
             virtual.QoS.ack(self, delivery_tag)  # type: ignore[no-untyped-call]
 
 
-redis.Channel.QoS = Slots
+    def patient(self) -> int:
+        """How many of the messages at work come after all others."""
+        at_work = (message for tag, message in self._delivered.items() if tag not in self._dirty)
+        return sum(message.properties.get("priority") == _LAST for message in at_work)
+
+
+class Channel(redis.Channel):
+    """A consumer with several slots keeps one for what is not patient: a language model that takes a minute for a turn holds up no other turn."""
+
+    QoS = Slots
+
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        steps = self.priority_steps
+        if 1 < self.qos.prefetch_count <= self.qos.patient() + 1:
+            self.priority_steps = steps[:-1]
+        try:
+            super()._brpop_start(timeout)  # type: ignore[no-untyped-call]
+        finally:
+            self.priority_steps = steps
+
+
+redis.Transport.Channel = Channel
 
 
 def broker_url(redis_address: str) -> str:
