@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PUBLISH_ADDRESS=127.0.0.1 BRB_ALLOWED_HOSTS=localhost
 
-for override in "" edge cuda host-llm team "edge cuda" "edge host-llm" "edge cuda team"; do
+for override in "" edge cuda host-llm team "edge cuda" "edge host-llm" "edge team" "cuda team" "host-llm team" "edge cuda team" "edge host-llm team"; do
     files=(--file docker-compose.yml)
     for part in $override; do files+=(--file "compose.$part.yml"); done
     merge="$work/merged${override:+-${override// /-}}.yml"

@@ -19,15 +19,18 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.names) - set(names):
         parser.error(f"no drill of the name {', '.join(sorted(unknown))}")
-    bad = [drill.name for drill in faults.DRILLS if drill.name in (options.names or names) and not _hold(drill, options.seconds, options.keep)]
-    _say(f"{'all hold' if not bad else 'do not hold: ' + ', '.join(bad)}")
+    asked = [drill for drill in faults.DRILLS if drill.name in (options.names or names)]
+    held = {drill.name: _holds(drill, options.seconds, options.keep) for drill in asked}
+    bad, skipped = ([name for name, holds in held.items() if holds is it] for it in (False, None))
+    _say(f"{'all hold' if not bad else 'do not hold: ' + ', '.join(bad)}{'; skipped: ' + ', '.join(skipped) if skipped else ''}")
     return 1 if bad else 0
 
 
-def _hold(drill: scene.Drill, seconds: float | None, keep: Path | None) -> bool:
+def _holds(drill: scene.Drill, seconds: float | None, keep: Path | None) -> bool | None:
+    """None if this machine can't do it."""
     if reason := drill.cannot():
         _say(f"{drill.name}: skipped: {reason}")
-        return True
+        return None
     _say(f"{drill.name}: {drill.what}")
     try:
         result = asyncio.run(scene.play(drill, seconds or drill.seconds, _say, folder=keep and keep / drill.name))

@@ -124,7 +124,7 @@ async def fill_disk(scene: Scene, seconds: float) -> None:
 
 
 async def jump_clock(scene: Scene, seconds: float) -> None:
-    """A day ahead, a day back, a day before that, and right again."""
+    """A day ahead, right, a day back, and right again."""
     for days in (1, 0, -1, 0):
         _set_clock(scene.brb.folder, days * 86_400)
         await asyncio.sleep(seconds / 4)

@@ -2,7 +2,7 @@
 
 Callers, upstream and BRB share the machine. Facts are stated in the first tenth; then people go on talking, but say nothing new: memories take
 their room, and what still grows in the second half, when all of them are stored, is a leak. Prints the memory of every process, its slope, and the
-books. Exit status 1 if a call failed, a turn is missing, or memory grows.
+books. Exit status 1 if a call failed, a turn is missing, memory grows, or less load came than was asked for.
 """
 
 import argparse
@@ -29,6 +29,7 @@ _TEAMS: Mapping[str, Sequence[str]] = {team: tuple(f"user{n}" for n in range(5))
 _SAMPLE_SECONDS = 5.0
 _MEGABYTE = 1_000_000
 _LEAST_LATE_SECONDS = 60.0
+_LEAST_SHARE = 0.95  # of the load that was asked for: callers start and end a little apart
 _MOST_SLOPE_MB = 1.0  # a minute: 60 MB an hour of a process that holds 200 are no leak yet, a leak is steeper
 _OVERHEAD_SECONDS = 0.45  # of a turn beside its stream, when callers, upstream and BRB have their hands full
 _STATING = 0.5  # of the turns in the first tenth; in an overload all do, all the time
@@ -113,6 +114,12 @@ def not_flat(samples: Sequence[Sample]) -> list[str]:
     return [f"{name} grows by {slope:.2f} MB a minute" for name, slope in steep.items()]
 
 
+def fell_short(streams: float, rate: float, *, asked_streams: int, asked_rate: float) -> list[str]:
+    """What of the load did not come: what holds under less says nothing of it."""
+    came = ((streams, asked_streams, "streams at once"), (rate, asked_rate, "turns a second"))
+    return [f"{seen:.1f} {what} came of {asked:.0f}" for seen, asked, what in came if seen < _LEAST_SHARE * asked]
+
+
 async def steady(brb: Installation, people: list[Person], streams: int, rate: float, seconds: float) -> int:
     pace = Pace(
         conversations=streams // len(people),
@@ -143,8 +150,9 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
         for line in await asyncio.to_thread(scene.traces, brb, people, talk.turns, books):
             _say(line)
     found = slopes(samples)
-    late = [each.streams for each in samples[1:]]
-    _say(f"{turned} turns in {took:.0f} s: {turned / took:.1f} a second; streams {sum(late) / max(1, len(late)):.0f}, most {talk.most_open_streams}")
+    later = [each.streams for each in samples[1:]]
+    at_once = sum(later) / max(1, len(later))
+    _say(f"{turned} turns in {took:.0f} s: {turned / took:.1f} a second; streams {at_once:.0f}, most {talk.most_open_streams}")
     for name in samples[-1].megabytes:
         first = next(each for each in samples if name in each.megabytes)
         busy = (samples[-1].cpu_seconds[name] - first.cpu_seconds[name]) / max(1.0, samples[-1].at - first.at)
@@ -155,7 +163,8 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
     _say(f"  of late: since {of_late(samples)[0].at:.0f} s, when the last of {samples[-1].memories} memories was stored")
     _say(f"  Redis held {(full - empty) / 1000:.0f} MB before that; after it, {kept:.1f} KB of each turn: what it was told, and that it was done")
     _say(f"  recalls: {_between(before, await asyncio.to_thread(outcomes, brb))}")
-    return await asyncio.to_thread(_judged, brb, books, not_flat(samples))
+    short = fell_short(at_once, turned / took, asked_streams=streams, asked_rate=rate)
+    return await asyncio.to_thread(_judged, brb, books, [*short, *not_flat(samples)])
 
 
 async def overload(brb: Installation, people: list[Person], seconds: float) -> int:

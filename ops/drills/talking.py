@@ -223,7 +223,7 @@ class _Answer:
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         self._status = status
-        self._unaltered = headers.get(upstream.UNALTERED, "1") == "1"
+        self._unaltered = status != 200 or headers.get(upstream.UNALTERED) == "1"  # other statuses may be BRB's own
         self._seen = headers.get(upstream.SEEN, "").split()
         self._turn = headers.get("x-brb-turn", "")
 

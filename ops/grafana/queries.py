@@ -1,6 +1,7 @@
 """What the committed dashboards and rules ask of Prometheus, with Grafana's variables filled in: for the tests, and for the picture."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,6 +66,10 @@ class Selector(NamedTuple):
     matchers: Mapping[str, str]
     function: str
 
+    def __str__(self) -> str:
+        """As PromQL: the series themselves, as they are now."""
+        return self.name + "{" + ",".join(f"{label}{_MATCHER.sub(_quoted, matcher)}" for label, matcher in self.matchers.items()) + "}"
+
 
 def selectors(expr: str) -> list[Selector]:
     """All of an expression. ValueError: it is no PromQL."""
@@ -82,6 +87,13 @@ def _selectors(node: Any, function: str = "") -> Iterator[Selector]:
             yield from _selectors(child)
     for child in getattr(node, "args", None) or ():
         yield from _selectors(child, node.func.name)
+
+
+_MATCHER = re.compile(r"(=~|!~|!=|=)(.*)")
+
+
+def _quoted(matcher: re.Match[str]) -> str:
+    return f"{matcher[1]}{json.dumps(matcher[2])}"
 
 
 _OPERATORS = {"MatchOp.Equal": "=", "MatchOp.NotEqual": "!=", "MatchOp.Re": "=~", "MatchOp.NotRe": "!~"}

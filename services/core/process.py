@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 
 from services.core import config, errors
 
@@ -21,6 +22,7 @@ def run(part: config.Part, serve: Callable[[config.Settings, bool], None], *, sh
 
         telemetry.configure_logging(settings.log_level)
         telemetry.start()
+        telemetry.BUILD.labels(version("brb"), settings.embed_model).set(1)
         tracing.start(settings, part)
         try:
             serve(settings, alone)

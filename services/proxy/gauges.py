@@ -27,20 +27,19 @@ class Mirror:
         self._lock = threading.Lock()
         self._read_at: float | None = None
 
-    def refresh(self, parts: Parts, pings: Mapping[str, Callable[[], None]], version: str) -> None:
+    def refresh(self, parts: Parts, pings: Mapping[str, Callable[[], None]]) -> None:
         with self._lock:
             now = time.monotonic()
             if self._read_at is not None and now - self._read_at < self._again:
                 return
             self._read_at = now
         pool = ThreadPoolExecutor(2, thread_name_prefix="gauges")
-        reading = [pool.submit(_dependencies, pings), pool.submit(_all, parts, version)]
+        reading = [pool.submit(_dependencies, pings), pool.submit(_all, parts)]
         pool.shutdown(wait=False)
         wait(reading, self._wait)
 
 
-def _all(parts: Parts, version: str) -> None:
-    telemetry.BUILD.labels(version, parts.embedder.model).set(1)
+def _all(parts: Parts) -> None:
     _disk(parts.settings.data)
     _room(_known(parts.figures.room))
     _canary(_known(parts.figures.canary))

@@ -29,7 +29,9 @@ MERGES = [
     (BASE, "compose.edge.yml", "compose.host-llm.yml"),
     (BASE, "compose.edge.yml", "compose.team.yml"),
     (BASE, "compose.cuda.yml", "compose.team.yml"),
+    (BASE, "compose.host-llm.yml", "compose.team.yml"),
     (BASE, "compose.edge.yml", "compose.cuda.yml", "compose.team.yml"),
+    (BASE, "compose.edge.yml", "compose.host-llm.yml", "compose.team.yml"),
 ]
 ONCE = {"init", "migrate", "models"}
 OURS = {"proxy", "worker", "indexer", "beat"}
@@ -155,6 +157,14 @@ def test_the_time_to_stop_is_longer_than_the_soft_shutdown(files: tuple[str, ...
     both = serving._DRAIN_SECONDS + soft  # `run embedded` is a consumer, too
     assert seconds(found["proxy"]["stop_grace_period"]) >= both + 10
     assert all("stop_grace_period" in service for name, service in found.items() if name not in ONCE)
+
+
+@pytest.mark.parametrize("files", MERGES)
+def test_counters_and_signs_of_life_are_kept_in_memory(files: tuple[str, ...]) -> None:
+    folder = re.search(r"BRB_RUNTIME_DIR=(\S+)", (DEPLOY / "Dockerfile").read_text())
+    assert folder
+    for name in OURS & merged(files)["services"].keys():
+        assert any(each.startswith(f"{folder[1]}:") for each in of(files, name)["tmpfs"]), name
 
 
 @pytest.mark.parametrize("files", MERGES)

@@ -173,6 +173,7 @@ def test_two_of_each_learn_recall_and_forget_together_and_go_on_without_one(clus
         assert done > 0
         wait_until(lambda task=task, done=done: cluster.sum("brb_task_seconds_count", task=task, outcome="done") == done)
     assert cluster.sum("brb_relay_requests_total") == 3
+    assert cluster.sum("brb_build_info") == len(PARTS), "each says what it is"
 
     cluster.kill("indexer")
     cluster.kill("proxy")

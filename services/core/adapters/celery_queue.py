@@ -36,7 +36,6 @@ class Slots(redis.QoS):
         finally:
             virtual.QoS.ack(self, delivery_tag)  # type: ignore[no-untyped-call]
 
-
     def patient(self) -> int:
         """How many of the messages at work come after all others."""
         at_work = (message for tag, message in self._delivered.items() if tag not in self._dirty)

@@ -94,7 +94,7 @@ def refresh(parts: Parts, watch: given.Watch) -> None:
         telemetry.QUEUE_OLDEST.labels(queue).set(queues.oldest_seconds.get(queue, 0) if queues else _UNKNOWN)
     telemetry.DEAD_LETTERS.set(queues.dead if queues else _UNKNOWN)
     telemetry.SPOOLED.set(spooled)
-    watch.mirror.refresh(parts, watch.pings, watch.version)
+    watch.mirror.refresh(parts, watch.pings)
 
 
 def _known(read: Callable[[], T]) -> T | None:

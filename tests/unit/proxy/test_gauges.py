@@ -37,7 +37,7 @@ def parts(tmp_path: Path) -> Parts:
 
 
 def refresh(parts: Parts, **pings: Callable[[], None]) -> None:
-    gauges.Mirror(wait_seconds=10).refresh(parts, pings, "1.2.3")
+    gauges.Mirror(wait_seconds=10).refresh(parts, pings)
 
 
 def test_memories_are_counted_by_scope_and_status_but_not_the_canaries(parts: Parts) -> None:
@@ -108,13 +108,12 @@ def test_before_the_first_round_nothing_is_known(parts: Parts) -> None:
     assert unknown("brb_injection_top10_ratio")
 
 
-def test_redis_the_disk_and_the_build(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_and_the_disk(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts.figures, "room", InMemoryFigures(room=ports.Room(100, 1000)).room)
     refresh(parts)
 
     assert (value("brb_redis_memory_bytes"), value("brb_redis_memory_limit_bytes")) == (100, 1000)
     assert 0 < value("brb_disk_free_bytes") <= value("brb_disk_size_bytes")
-    assert value("brb_build_info", version="1.2.3", embed_model="hashing") == 1
 
 
 def test_without_a_data_folder_there_is_no_disk(tmp_path: Path) -> None:
@@ -135,8 +134,8 @@ def test_a_scrape_does_not_wait_for_what_hangs_and_does_not_ask_again_at_once(pa
     monkeypatch.setattr(parts.store, "census", slow)
     in_memory.keep(parts, in_memory.memory("a"), in_memory.memory("b"), in_memory.memory("c"))
     mirror = gauges.Mirror(again_seconds=60, wait_seconds=0.05)
-    mirror.refresh(parts, {}, "1")
-    mirror.refresh(parts, {}, "1")
+    mirror.refresh(parts, {})
+    mirror.refresh(parts, {})
 
     assert asked.acquire(timeout=5)
     assert not asked.acquire(blocking=False), "one reading is enough"
