@@ -95,8 +95,8 @@ async def lose_store(scene: Scene, seconds: float) -> None:
 
 
 async def misread(scene: Scene, seconds: float) -> None:
-    """An extraction model that answers nonsense, and one that does not answer. Each for less time than a job is tried again."""
-    await _modes(scene, min(seconds, 40.0), [Mode.GARBAGE, Mode.HANGING, Mode.ERROR_503])
+    """An extraction model that answers nonsense for most of the time, and one that does not answer."""
+    await _modes(scene, seconds, [*[Mode.GARBAGE] * 4, Mode.HANGING, Mode.ERROR_503])
 
 
 async def _modes(scene: Scene, seconds: float, modes: list[Mode]) -> None:
@@ -241,7 +241,7 @@ DRILLS = (
     _drill("log-cut", 20, cut_log),
     _drill("llama", 64, misbehave, gate_setting="BRB_EMBED_URL"),
     _drill("qdrant", 48, lose_store, gate_setting="BRB_QDRANT_URL"),
-    _drill("extraction", 30, misread, gate_setting="BRB_EXTRACT_URL", pace=Pace(conversations=1)),
+    _drill("extraction", 60, misread, gate_setting="BRB_EXTRACT_URL", pace=Pace(conversations=1)),
     _drill("disk-full", 20, fill_disk, cannot=_no_root, around=_small_disk),
     _drill("clock", 40, jump_clock, cannot=_no_compiler, around=_own_clock),
     _drill("schedulers", 30, schedule_twice),

@@ -22,8 +22,11 @@ Publish = Callable[[str, messages.Task], None]
 Within = Callable[[messages.Payload], AbstractContextManager[object]]
 
 
-def backoff_seconds(attempt: int) -> float:
-    """Delay before the next attempt: 2, 4, 8, ... at most 60 seconds."""
+def backoff_seconds(attempt: int, task: messages.Task) -> float:
+    """Delay before the next attempt: 2, 4, 8, ... at most 60 seconds. Where nobody waits for it, 15 seconds, 2 minutes, 16, an hour: a language model
+    that answers nonsense has that long to be mended."""
+    if task in messages.PATIENT:
+        return min(LONGEST_SECONDS, 15.0 * 8.0 ** (attempt - 1))
     return min(60.0, 2.0**attempt)
 
 
@@ -84,7 +87,7 @@ def _failed(claim: ports.Claim, error: Exception, book: ports.JobBook) -> str:
         book.bury(claim, f"{type(error).__name__}: {error}" if isinstance(error, errors.BrbError) else type(error).__name__)
         log.error("job_dead", exc_info=error)
         return "dead"
-    book.postpone(claim, backoff_seconds(claim.attempt), counted=True)
+    book.postpone(claim, backoff_seconds(claim.attempt, claim.job.task), counted=True)
     log.warning("job_failed", exc_info=error)
     return "failed"
 

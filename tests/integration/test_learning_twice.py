@@ -71,7 +71,7 @@ def test_the_rules_facts_are_stored_at_once_and_those_of_the_model_when_it_is_ba
 def test_a_model_that_never_gives_a_valid_answer_ends_as_a_dead_letter_and_the_rules_facts_stay(
     settings: config.Settings, book: redis_jobs.RedisJobBook, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.core.jobs.backoff_seconds", lambda _: 0.0)
+    monkeypatch.setattr("services.core.jobs.backoff_seconds", lambda *_: 0.0)
     server.reply = lambda: completion("no facts, sorry")
     worker = create_worker(settings)
     book.add([messages.Job.of(messages.Task.LEARN_TURN, TURN)])
@@ -86,13 +86,14 @@ def test_a_model_that_never_gives_a_valid_answer_ends_as_a_dead_letter_and_the_r
     assert _facts(book, "store_facts-t1") == ["My name is Leo"]
 
 
-def test_jobs_of_the_model_come_after_all_others(settings: config.Settings, redis_address: str) -> None:
+def test_jobs_of_the_model_come_after_all_others_and_imports_before_them(settings: config.Settings, redis_address: str) -> None:
     from services.core.adapters import celery_queue
 
     app = celery_queue.create_celery(settings, "test")
     publish = celery_queue.Publisher(app)
-    for number, task in enumerate([messages.Task.LEARN_MORE, messages.Task.LEARN_MORE, messages.Task.LEARN_TURN]):
+    for number, task in enumerate([messages.Task.LEARN_MORE, messages.Task.LEARN_IMPORTED, messages.Task.LEARN_MORE, messages.Task.LEARN_TURN]):
         publish(f"job-{number}", task)
 
     with app.connection_for_read() as connection, closing(connection.SimpleQueue(app.conf.task_queues[0])) as queue:
-        assert [queue.get(timeout=5).headers["task"] for _ in range(3)] == ["brb.learn_turn", "brb.learn_more", "brb.learn_more"]
+        taken = [queue.get(timeout=5).headers["task"] for _ in range(4)]
+        assert taken == ["brb.learn_turn", "brb.learn_imported", "brb.learn_more", "brb.learn_more"]

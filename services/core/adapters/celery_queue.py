@@ -12,7 +12,9 @@ from services.core import config, messages
 _RECONCILE_EVERY_SECONDS = 2.0
 _CANARY_EVERY_SECONDS = 20.0  # each only asks whether it is time; so long after the start comes the first round
 _UPKEEP_EVERY_SECONDS = 60.0
-_LAST = 9  # kombu takes 0 first from Redis, whatever waits of the others
+_LATER, _LAST = 6, 9  # kombu takes 0 first from Redis, whatever waits of the others
+_PRIORITIES = dict.fromkeys(messages.PATIENT, _LATER) | {messages.Task.LEARN_MORE: _LAST}
+_KEPT_SECONDS = 0.1
 _log = structlog.get_logger()
 
 
@@ -36,21 +38,24 @@ class Slots(redis.QoS):
         finally:
             virtual.QoS.ack(self, delivery_tag)  # type: ignore[no-untyped-call]
 
-    def patient(self) -> int:
-        """How many of the messages at work come after all others."""
+    def last(self) -> int:
+        """How many of those at work come after all others."""
         at_work = (message for tag, message in self._delivered.items() if tag not in self._dirty)
         return sum(message.properties.get("priority") == _LAST for message in at_work)
 
 
 class Channel(redis.Channel):
-    """A consumer with several slots keeps one for what is not patient: a language model that takes a minute for a turn holds up no other turn."""
+    """A consumer with several slots keeps one free of what comes last: a language model that takes a minute for a turn holds up no other turn.
+
+    It asks Redis for the rest in short pieces meanwhile, for the last may be wanted again at any moment.
+    """
 
     QoS = Slots
 
     def _brpop_start(self, timeout: float | None = None) -> None:
         steps = self.priority_steps
-        if 1 < self.qos.prefetch_count <= self.qos.patient() + 1:
-            self.priority_steps = steps[:-1]
+        if 1 < self.qos.prefetch_count <= self.qos.last() + 1:
+            self.priority_steps, timeout = steps[:-1], _KEPT_SECONDS
         try:
             super()._brpop_start(timeout)  # type: ignore[no-untyped-call]
         finally:
@@ -146,8 +151,7 @@ class Publisher:
 
     def __call__(self, job_id: str, task: messages.Task) -> None:
         try:
-            self._app.send_task(
-                str(task), args=[job_id], queue=str(messages.QUEUE_OF[task]), priority=_LAST if task in messages.PATIENT else 0, ignore_result=True
-            )
+            queue, priority = str(messages.QUEUE_OF[task]), _PRIORITIES.get(task, 0)
+            self._app.send_task(str(task), args=[job_id], queue=queue, priority=priority, ignore_result=True)
         except Exception as error:  # kombu raises the errors of every transport
             _log.warning("publish_failed", task=str(task), job=job_id, error=type(error).__name__)

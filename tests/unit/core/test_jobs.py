@@ -126,6 +126,10 @@ def test_overdue_jobs_are_published_again(book: InMemoryJobBook, clock: Clock) -
     assert published == [(LEARN.id, messages.Task.LEARN_TURN)]
 
 
-@pytest.mark.parametrize(("attempt", "seconds"), [(1, 2), (2, 4), (5, 32), (6, 60), (50, 60)])
-def test_backoff_doubles_up_to_a_minute(attempt: int, seconds: float) -> None:
-    assert jobs.backoff_seconds(attempt) == seconds
+@pytest.mark.parametrize(
+    ("task", "attempt", "seconds"),
+    [(messages.Task.LEARN_TURN, attempt, seconds) for attempt, seconds in [(1, 2), (2, 4), (5, 32), (6, 60), (50, 60)]]
+    + [(task, attempt, seconds) for task in messages.PATIENT for attempt, seconds in [(1, 15), (2, 120), (3, 960), (4, 3600), (50, 3600)]],
+)
+def test_an_attempt_that_failed_leaves_time(task: messages.Task, attempt: int, seconds: float) -> None:
+    assert jobs.backoff_seconds(attempt, task) == seconds
