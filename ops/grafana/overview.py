@@ -1,16 +1,52 @@
 """Is it well? For whoever is on call: one look, and where to look next."""
 
-from ops.grafana.panels import Dashboard, Kind, Limit, Panel, Query, Row, greatest, newest, often, quantile, rate, share
+from ops.grafana.panels import NO_TRAFFIC, SEVERITIES, Dashboard, Kind, Limit, Panel, Query, Row, greatest, newest, often, quantile, rate, share
 
 _BROKEN = 'outcome=~"upstream_error|unreachable|cut"'
 _WITHOUT = 'outcome=~"deadline|ledger_away|error"'
 _FRESH = 'outcome!="repeated"'
+
+
+def _firing(where: str = "") -> str:
+    """Alerts of BRB: Prometheus's own series. Those of the whole service have neither job nor instance."""
+    return f'ALERTS{{alertstate="firing",alertname=~"Brb.+"{where and f",{where}"}}}'
+
+
+def _alerts(severity: str, meaning: str) -> Panel:
+    where = f'severity="{severity}"'
+    return Panel(
+        f"Alerts: {severity}",
+        f"How many fire. {meaning} {NO_TRAFFIC}: Prometheus has no rules of BRB, so that nothing can fire.",
+        "short",
+        (Query(f"count({_firing(where)}) or 0 * brb:alert_rules:evaluated{{}}"),),
+        Kind.NUMBER,
+        3,
+        (Limit(1, SEVERITIES[severity]),),
+    )
+
 
 OVERVIEW = Dashboard(
     uid="brb-overview",
     title="Overview",
     about="Whether BRB is well. Start here; the links above lead to why.",
     rows=(
+        Row(
+            "What fires now",
+            (
+                _alerts("critical", "Somebody must look now."),
+                _alerts("warning", "Somebody must look today."),
+                _alerts("info", "Somebody should look when there is time."),
+                Panel(
+                    "Alerts by name",
+                    "What each means, where to look and what to do is in ops/runbook.md under its name. count: of how many processes or parts.",
+                    "short",
+                    (Query(f"count by (severity, alertname) ({_firing()})", "{{severity}}: {{alertname}}"),),
+                    Kind.TABLE,
+                    15,
+                    nothing="none",
+                ),
+            ),
+        ),
         Row(
             "Is it well?",
             (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from grafana_foundation_sdk.builders import bargauge, common, heatmap, prometheus, stat, timeseries
+from grafana_foundation_sdk.builders import bargauge, common, heatmap, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.builders import dashboard as build
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import common as looks
@@ -21,21 +21,25 @@ TAG = "brb"
 NO_TRAFFIC = "no traffic"
 MATCHERS = 'job=~"$job",instance=~"$instance"'
 COLUMNS = 24
+SEVERITIES = {"critical": "red", "warning": "orange", "info": "blue"}
+"""Of alerts, with their colours."""
 
 _SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
-_METRIC = re.compile(r"([a-zA-Z_:][\w:]*)\{@")
+_METRIC = re.compile(r"([a-zA-Z_:][\w:]*)\{")
 _PART = re.compile(r"_(bucket|sum|count)$")
-_HEIGHTS = {"number": 4}
+_HEIGHTS = {"number": 4, "table": 6}
 
 
 class Kind(StrEnum):
-    """number: the newest value, large. bars: a bar for each series, over all of the time that is shown. stack: areas on top of each other."""
+    """number: the newest value, large. bars: a bar for each series, over all of the time that is shown. stack: areas on top of each other.
+    table: a line for each series that there is now, with its labels."""
 
     LINES = "lines"
     STACK = "stack"
     HEAT = "heat"
     NUMBER = "number"
     BARS = "bars"
+    TABLE = "table"
 
 
 class Query(NamedTuple):
@@ -55,7 +59,7 @@ class Limit(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Panel:
     """about: one or two sentences; the names of the metrics are added. unit: Grafana's. limits: colours above the first one, which is `base`.
-    every: the shortest step, for what happens a few times a minute or an hour."""
+    every: the shortest step, for what happens a few times a minute or an hour. nothing: what is said where nothing is to be shown."""
 
     title: str
     about: str
@@ -67,6 +71,7 @@ class Panel:
     base: str = "green"
     every: str = ""
     most: float | None = None
+    nothing: str = NO_TRAFFIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ def greatest(metric: str, by: str = "", where: str = "") -> str:
 
 
 def newest(metric: str, by: str = "", where: str = "") -> str:
-    """Of a gauge of the canary: as the newest round found it. Processes that don't look say 0 or NaN."""
+    """Of a gauge of the canary: as the newest round found it. A process that does not look says nothing of it, or 0; a proxy without Redis NaN."""
     last = "topk(1, brb_canary_last_run_timestamp_seconds{@} > 0)"
     return f"max{f' by ({by}) ' if by else ''}({metric}{{@{where and f',{where}'}}} and on (job, instance) {last})"
 
@@ -218,6 +223,8 @@ def _drawn(panel: Panel) -> Any:
         case Kind.STACK:
             stacking = common.StackingConfig().mode(looks.StackingMode.NORMAL).group("A")
             drawn = _lines().stacking(stacking).fill_opacity(40).line_width(0)
+        case Kind.TABLE:
+            drawn = _table()
         case _:
             drawn = _lines().fill_opacity(8).line_width(1)
     for index, query in enumerate(panel.queries):
@@ -227,8 +234,8 @@ def _drawn(panel: Panel) -> Any:
         .description(f"{panel.about} Metrics: {', '.join(metrics(panel))}")
         .datasource(_SOURCE)
         .unit(panel.unit)
-        .no_value(NO_TRAFFIC)
-        .mappings([_no_traffic()])
+        .no_value(panel.nothing)
+        .mappings([_nothing(panel.nothing)])
     )
     if panel.kind is not Kind.HEAT:
         drawn = drawn.min(0)
@@ -251,6 +258,22 @@ def _lines() -> timeseries.Panel:
     return timeseries.Panel().legend(legend).tooltip(tooltip).show_points(looks.VisibilityMode.NEVER)
 
 
+def _table() -> table.Panel:
+    """By severity, which has its colour: the critical ones come first."""
+    shown = {severity: models.ValueMappingResult(color=color) for severity, color in SEVERITIES.items()}
+    colored = [
+        models.DynamicConfigValue("mappings", [models.ValueMap(options=shown)]),
+        models.DynamicConfigValue("custom.cellOptions", {"type": looks.TableCellDisplayMode.COLOR_TEXT}),
+    ]
+    columns = {"excludeByName": {"Time": True}, "indexByName": {"severity": 0, "alertname": 1, "Value": 2}, "renameByName": {"Value": "count"}}
+    return (
+        table.Panel()
+        .with_transformation(models.DataTransformerConfig("organize", options=columns))
+        .override_by_name("severity", colored)
+        .sort_by([common.TableSortByFieldState().display_name("severity")])
+    )
+
+
 def _last() -> common.ReduceDataOptions:
     return common.ReduceDataOptions().calcs(["lastNotNull"]).values(False)
 
@@ -259,9 +282,11 @@ def _target(panel: Panel, query: Query, ref: str) -> prometheus.Dataquery:
     target = prometheus.Dataquery().expr(query.expr.replace("@", MATCHERS)).legend_format(query.legend or panel.title).ref_id(ref).datasource(_SOURCE)
     if panel.kind is Kind.BARS:
         return target.instant()
+    if panel.kind is Kind.TABLE:
+        return target.instant().format(PromQueryFormat.TABLE)
     return target.range().format(PromQueryFormat.HEATMAP if panel.kind is Kind.HEAT else PromQueryFormat.TIME_SERIES)
 
 
-def _no_traffic() -> models.SpecialValueMap:
-    result = models.ValueMappingResult(text=NO_TRAFFIC, color="text", index=0)
+def _nothing(said: str) -> models.SpecialValueMap:
+    result = models.ValueMappingResult(text=said, color="text", index=0)
     return models.SpecialValueMap(options=models.DashboardSpecialValueMapOptions(match=models.SpecialValueMatch.NULL_AND_NAN, result=result))

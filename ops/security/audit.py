@@ -2,7 +2,7 @@
 vulnerable, and that no secret lies in the repository or in an image.
 
 `python ops/security/audit.py [--image FOLDER_OR_TAR]`. Exit status 1 if something is wrong. What can't be asked (the advisories, without a
-network) is said, and is no failure.
+network) is no failure, but no clean bill either: the last line names it.
 """
 
 import argparse
@@ -193,11 +193,19 @@ def _licences() -> list[str]:
     return [f"{name} comes under {said}" for name, said in stated.items() if said and is_copyleft(said)]
 
 
+def verdict(*, well: bool, unasked: Sequence[str]) -> str:
+    """The last line. unasked: the lock files whose advisories nobody could tell."""
+    if not unasked:
+        return "well" if well else "NOT WELL"
+    return f"{'well, but' if well else 'NOT WELL, and'} NOT ASKED: advisories of {', '.join(unasked)}"
+
+
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--image", type=Path, help="a folder or a tar file with the content of an image")
     options = parser.parse_args(given)
     wrong: list[str] = []
+    unasked: list[str] = []
 
     def step(what: str, found: Iterable[str]) -> None:
         told = list(found)
@@ -211,11 +219,13 @@ def main(given: Sequence[str] | None = None) -> int:
             well, said = advisories(LOCKS / lock)
             if well is None:
                 _tell(f"advisories on {lock}: NOT ASKED, {said}")
+                unasked.append(lock)
             else:
                 step(f"advisories on {lock}", [] if well else said.splitlines())
     step("no secrets in the repository", (f"{one.path}:{one.line} ({one.rule})" for one in in_the_repository()))
     if options.image:
         step("no secrets in the image", (f"{one.path}:{one.line} ({one.rule})" for one in in_the_image(options.image)))
+    _tell(verdict(well=not wrong, unasked=unasked))
     return 1 if wrong else 0
 
 

@@ -47,6 +47,11 @@ OWN = _own()
 
 PROMETHEUS = _foreign("gauge", "up")
 
+WHOLE = {  # of the whole service, so without job and instance, but for some alerts
+    **_foreign("gauge", "ALERTS", "alertname", "alertstate", "severity"),
+    **_foreign("gauge", "brb:alert_rules:evaluated"),
+}
+
 CLIENT = {  # prometheus_client's, of the process that answers; Prometheus, Qdrant and others have them as well
     **_foreign("gauge", "process_resident_memory_bytes"),
     **_foreign("counter", "process_cpu_seconds_total"),
@@ -80,8 +85,11 @@ VALUES: dict[tuple[str, str], set[str]] = {
     ("brb_memories", "status"): set(models.Status),
     ("brb_canary_recall_at_k", "k"): {str(k) for k in telemetry.CANARY_KS},
     ("brb:canary_recall_at_k:newest", "k"): {str(k) for k in telemetry.CANARY_KS},
+    ("ALERTS", "alertstate"): {"firing", "pending"},
+    ("ALERTS", "alertname"): {"Brb.+"},
+    ("ALERTS", "severity"): {"critical", "warning", "info"},
     ("brb_dependency_up", "dependency"): {"redis", "qdrant", "llama.cpp", "worker", "indexer", "beat", "extraction model"},
 }
 """Of the labels that dashboards and rules select by."""
 
-ALL = OWN | PROMETHEUS | CLIENT | LLAMA_CPP | QDRANT
+ALL = OWN | PROMETHEUS | WHOLE | CLIENT | LLAMA_CPP | QDRANT

@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 ALERTS = {rule["alert"]: rule for rule in queries.rules() if "alert" in rule}
 RULES = {rule.get("alert") or rule["record"]: rule for rule in queries.rules()}
-TEST_FILES = ("alerts_test.yml", "alerts_days_test.yml")
+TEST_FILES = ("alerts_test.yml", "alerts_days_test.yml", "alerts_weeks_test.yml")
 TESTS = [test for name in TEST_FILES for test in yaml.safe_load((queries.RULES / name).read_text())["tests"]]
 RUNBOOK = ROOT / "ops" / "runbook.md"
 

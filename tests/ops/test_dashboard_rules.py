@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from known_metrics import ALL, OWN, unknown
+from known_metrics import ALL, OWN, WHOLE, unknown
 
 from ops.grafana import dashboards, queries
+from ops.grafana.panels import SEVERITIES
 
 DASHBOARDS = queries.dashboards()
 UNITS = {"short", "s", "d", "bytes", "percentunit", "reqps", "cps", "cpm"}
@@ -95,10 +96,11 @@ def test_a_panel_says_what_it_shows_in_which_unit_and_of_which_metrics(dashboard
 def test_a_panel_without_traffic_says_so(dashboard: dict[str, Any]) -> None:
     for panel in queries.panels(dashboard):
         defaults = panel["fieldConfig"]["defaults"]
-        assert defaults["noValue"] == "no traffic"
+        said = "none" if panel["title"] == "Alerts by name" else "no traffic"
+        assert defaults["noValue"] == said
         (mapping,) = defaults["mappings"]
         assert mapping["type"] == "special"
-        assert (mapping["options"]["match"], mapping["options"]["result"]["text"]) == ("null+nan", "no traffic")
+        assert (mapping["options"]["match"], mapping["options"]["result"]["text"]) == ("null+nan", said)
 
 
 @each_dashboard
@@ -126,7 +128,7 @@ def test_a_query_is_promql_with_a_legend(dashboard: dict[str, Any]) -> None:
     for panel, target in _targets(dashboard):
         assert list(queries.selectors(queries.filled(target["expr"])))
         assert target["legendFormat"]
-        assert target["instant"] is (panel["type"] == "bargauge")
+        assert target["instant"] is (panel["type"] in ("bargauge", "table"))
         assert target["range"] is not target["instant"]
 
 
@@ -134,7 +136,8 @@ def test_a_query_is_promql_with_a_legend(dashboard: dict[str, Any]) -> None:
 def test_every_series_is_of_the_chosen_jobs_and_instances(dashboard: dict[str, Any]) -> None:
     for _, target in _targets(dashboard):
         for name, matchers, _ in queries.selectors(queries.filled(target["expr"], job="J", instance="I")):
-            assert (matchers.get("job"), matchers.get("instance")) == ("=~J", "=~I"), name
+            chosen = {label: matcher for label, matcher in matchers.items() if label in ("job", "instance")}
+            assert chosen == ({} if name in WHOLE else {"job": "=~J", "instance": "=~I"}), name
 
 
 @each_dashboard
@@ -181,6 +184,16 @@ def test_what_the_legend_names_is_kept_by_the_query(dashboard: dict[str, Any]) -
         outermost = re.match(r"(?:60 \* )?(?:sum|max|min|count) by \(([^)]*)\)|histogram_quantile\([\d.]+, sum by \(([^)]*)\)", target["expr"])
         kept = {label.strip() for label in (outermost[1] or outermost[2]).split(",")} if outermost else {"job", "instance"} | shown
         assert shown <= kept
+
+
+def test_what_fires_stands_first_of_all_counted_by_every_severity_and_by_name() -> None:
+    top = [panel for panel in queries.panels(DASHBOARDS["overview"]) if panel["gridPos"]["y"] == 1]
+    asked = [[(name, matchers) for target in panel["targets"] for name, matchers in _selected(target)] for panel in top]
+    firing = {"alertstate": "=firing", "alertname": "=~Brb.+"}
+    severities = {rule["labels"]["severity"] for rule in queries.rules() if "alert" in rule}
+    counts = [[("ALERTS", firing | {"severity": f"={severity}"}), ("brb:alert_rules:evaluated", {})] for severity in SEVERITIES]
+    assert severities <= SEVERITIES.keys()
+    assert asked == [*counts, [("ALERTS", firing)]]
 
 
 def test_every_metric_of_brb_is_on_a_dashboard() -> None:

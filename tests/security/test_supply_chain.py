@@ -84,6 +84,30 @@ def test_a_database_that_does_not_answer_is_no_clean_bill(status: int, told: str
     assert audit.read_advisories(status, told, said)[0] is well
 
 
+@pytest.mark.parametrize(
+    ("well", "unasked", "said"),
+    [
+        (True, [], "well"),
+        (True, ["embedded.txt", "server.txt"], "well, but NOT ASKED: advisories of embedded.txt, server.txt"),
+        (False, [], "NOT WELL"),
+        (False, ["server.txt"], "NOT WELL, and NOT ASKED: advisories of server.txt"),
+    ],
+)
+def test_the_verdict_names_what_was_not_asked(well: bool, unasked: list[str], said: str) -> None:
+    assert audit.verdict(well=well, unasked=unasked) == said
+
+
+def test_the_last_line_of_a_run_without_a_network_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, ends in (("pip-audit", "echo ConnectionError >&2; exit 1"), ("kingfisher", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{ends}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(audit, "_tool", lambda name: str(tmp_path / name))
+    assert audit.main([]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "well, but NOT ASKED: advisories of embedded.txt, server.txt"
+
+
 def tarred(**files: bytes) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
