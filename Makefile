@@ -107,13 +107,13 @@ $(SECURITY)/.installed: requirements/security.txt $(STAMP)
 	@touch $@
 
 security: setup $(TEST_STAMP) $(SECURITY)/.installed ## the security drill: long fuzzing, dependency audit, secrets scan (about 10 minutes); IMAGE=FOLDER_OR_TAR looks into an image, too
-	@PATH="$(CURDIR)/$(SECURITY)/bin:$$PATH" $(BIN)/python ops/security/audit.py $(if $(IMAGE),--image $(IMAGE))
 	@BRB_TEST_FUZZ_EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/pytest -rs tests/security --timeout 1800
+	@PATH="$(CURDIR)/$(SECURITY)/bin:$$PATH" $(BIN)/python ops/security/audit.py $(if $(IMAGE),--image $(IMAGE))
 
-drills: setup ## faults under traffic and load, with the proof that nothing is lost (about 35 minutes); NAMES="kill clock" SECONDS=60 for less
+drills: setup ## faults under traffic, load and overload, with the proof that nothing is lost (about 37 minutes); NAMES="kill clock" SECONDS=60 for less
 	@$(call need,command -v cc >/dev/null,gcc libc6-dev) || echo "without a C compiler the drill of the clock is skipped" >&2
 	@$(BIN)/python -m ops.drills $(NAMES) $(if $(SECONDS),--seconds $(SECONDS))
-	@$(if $(NAMES),,$(BIN)/python -m ops.drills.load $(if $(SECONDS),--seconds $(SECONDS)))
+	@$(if $(NAMES),,for what in "" --overload; do $(BIN)/python -m ops.drills.load $$what $(if $(SECONDS),--seconds $(SECONDS)) || exit 1; done)
 
 bench: setup ## measure times; with BRB_BENCH_DATA=FOLDER (labelled data) also how right it is
 	@for what in relay recall store learn $(if $(BRB_BENCH_DATA),facts updates dedup pii secrets); do $(BIN)/brb bench $$what || exit 1; done

@@ -1,12 +1,14 @@
-"""Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; with `--overload` ever more turns, until learning falls behind.
+"""Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; `--overload`: more turns than are learnt, and a small Redis.
 
 Callers, upstream and BRB share the machine. Facts are stated in the first tenth; then people go on talking, but say nothing new: memories take
 their room, and what still grows in the second half, when all of them are stored, is a leak. Prints the memory of every process, its slope, and the
-books. Exit status 1 if a call failed, a turn is missing, memory grows, or less load came than was asked for.
+books. Exit status 1 if a call failed, a turn is missing, memory grows, or less load came than was asked for; of an overload, if a call failed, a
+turn is missing, nothing went to the spool, or not all of it was learnt in the end.
 """
 
 import argparse
 import asyncio
+import contextlib
 import re
 import sys
 import tempfile
@@ -23,7 +25,8 @@ from ops.drills import installation, proof, scene
 from ops.drills.installation import Installation
 from ops.drills.proof import Books, Turn
 from ops.drills.talking import Pace, Person, Talk, Words
-from services.core import api
+from services.core import api, telemetry
+from services.core.adapters import redis_client
 
 _TEAMS: Mapping[str, Sequence[str]] = {team: tuple(f"user{n}" for n in range(5)) for team in ("acme", "zeta", "kilo", "nova")}
 _SAMPLE_SECONDS = 5.0
@@ -33,11 +36,15 @@ _LEAST_SHARE = 0.95  # of the load that was asked for: callers start and end a l
 _MOST_SLOPE_MB = 1.0  # a minute: 60 MB an hour of a process that holds 200 are no leak yet, a leak is steeper
 _OVERHEAD_SECONDS = 0.45  # of a turn beside its stream, when callers, upstream and BRB have their hands full
 _STATING = 0.5  # of the turns in the first tenth; in an overload all do, all the time
-_STEPS = (10, 20, 40, 60, 80, 120)
-_STEP_SECONDS = 30.0
+_STEPS = (20, 40, 80, 120)  # turns a second
+_OVERLOAD_SECONDS = 24.0
 _OVERLOAD_STREAM_SECONDS = 1.0
+_REDIS_MEGABYTES = 64  # the least that it may be given: shares of less are too small for what is written between two looks at how full it is
+_WAITING_BYTES = 1_500_000  # some 600 jobs and their messages
+_KEPT_BYTES = 1_500  # of a turn, for days, without why it was told what (of which such a Redis takes no more): 1,200 were measured
+_BALLAST_BYTES = 65_536
 _DRAIN_SECONDS = 1800.0
-_OUTCOME = re.compile(r'^brb_recall_outcome_total\{outcome="([^"]+)"\} (\S+)$', re.MULTILINE)
+_RECALLS, _TURNS = "brb_recall_outcome_total", "brb_turns_total"
 
 
 class Sample(NamedTuple):
@@ -53,16 +60,26 @@ class Sample(NamedTuple):
     streams: int
 
 
+class Behind(NamedTuple):
+    """What is not learnt yet: jobs in Redis and on disk (-1: not known), and the share of Redis that is taken."""
+
+    waiting: int
+    spooled: int
+    full: float
+
+    def __str__(self) -> str:
+        return f"waiting {self.waiting}, spooled {self.spooled}, Redis {self.full:.0%} full"
+
+
 class Step(NamedTuple):
-    """Of an overload."""
+    """Of an overload. shed: turns that went to the spool."""
 
     asked: float
     turns: int
     seconds: float
     books: Books
-    waiting_before: int
-    waiting_after: int
-    spooled: int
+    behind: Behind
+    shed: int
     outcomes: Mapping[str, int]
 
 
@@ -85,13 +102,19 @@ def queued(health: api.Health | None) -> tuple[int, int]:
     return (sum(health.pending.values()), health.spooled) if health else (-1, -1)
 
 
-def outcomes(brb: Installation) -> dict[str, int]:
-    """How recalls ended, so far."""
+def behind(brb: Installation) -> Behind:
+    waiting, spooled = queued(brb.health())
+    with contextlib.closing(brb.redis()) as client:
+        return Behind(waiting, spooled, redis_client.filled(client) or 0.0)
+
+
+def outcomes(brb: Installation, counter: str = _RECALLS) -> dict[str, int]:
+    """How recalls (or what else is counted) ended, so far."""
     try:
         text = brb.http.get("/metrics", headers=brb.operator).raise_for_status().text
     except httpx2.HTTPError:
         return {}
-    return {name: int(float(count)) for name, count in _OUTCOME.findall(text)}
+    return {name: int(float(count)) for name, count in re.findall(rf'^{counter}\{{outcome="([^"]+)"\}} (\S+)$', text, re.MULTILINE)}
 
 
 def slopes(samples: Sequence[Sample]) -> dict[str, float]:
@@ -146,9 +169,6 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
         full = await asyncio.to_thread(brb.redis_kilobytes)
         drained = await _drained(brb)
         kept = (await asyncio.to_thread(brb.redis_kilobytes) - empty) / max(1, len(talk.turns))
-        books = proof.balance(talk.turns, await asyncio.to_thread(brb.kept, people), ours=talk.whose)
-        for line in await asyncio.to_thread(scene.traces, brb, people, talk.turns, books):
-            _say(line)
     found = slopes(samples)
     later = [each.streams for each in samples[1:]]
     at_once = sum(later) / max(1, len(later))
@@ -162,16 +182,41 @@ async def steady(brb: Installation, people: list[Person], streams: int, rate: fl
          f" spooled at most {max(each.spooled for each in samples)}")  # fmt: skip
     _say(f"  of late: since {of_late(samples)[0].at:.0f} s, when the last of {samples[-1].memories} memories was stored")
     _say(f"  Redis held {(full - empty) / 1000:.0f} MB before that; after it, {kept:.1f} KB of each turn: what it was told, and that it was done")
-    _say(f"  recalls: {_between(before, await asyncio.to_thread(outcomes, brb))}")
+    _say(f"  recalls: {_listed(_more(before, await asyncio.to_thread(outcomes, brb)))}")
     short = fell_short(at_once, turned / took, asked_streams=streams, asked_rate=rate)
-    return await asyncio.to_thread(_judged, brb, books, [*short, *not_flat(samples)])
+    return await asyncio.to_thread(_judged, brb, people, talk.turns, talk.whose, [*short, *not_flat(samples)])
+
+
+def not_shed(shed: int, *, most_spooled: int, left: Behind) -> list[str]:
+    """What speaks against an overload that went to the spool and came back from it. shed: turns that went there; most_spooled: jobs that were seen
+    there; left: in the end."""
+    wrong = [] if shed and most_spooled else [f"{shed} turns went to the spool, at most {most_spooled} jobs were seen there: nothing is shown"]
+    return wrong if (left.waiting, left.spooled) == (0, 0) else [*wrong, f"not everything was learnt: {left}"]
+
+
+def crowd(seconds: float) -> int:
+    """Bytes that Redis is to hold before an overload of so many seconds: jobs soon go to the spool, but what is kept of all turns has its room, else
+    none would come back."""
+    turns = seconds * sum(_STEPS) / len(_STEPS)
+    return int(redis_client.JOBS * _REDIS_MEGABYTES * 2**20 - _WAITING_BYTES - turns * _KEPT_BYTES)
+
+
+def fill_redis(brb: Installation, most: int) -> None:
+    """For good: nobody gives it more room, and nothing of this is taken away again."""
+    with contextlib.closing(brb.redis()) as client:
+        while int(client.info("memory")["used_memory"]) < most:
+            client.rpush("drill:ballast", bytes(_BALLAST_BYTES))
 
 
 async def overload(brb: Installation, people: list[Person], seconds: float) -> int:
-    """Every turn states a fact; each step more of them."""
+    """Every turn states a fact; each step more of them, until learning falls behind. Then nobody talks until all is learnt."""
     whose: dict[str, str] = {}
     words = Words(0)
     turns: list[Turn] = []
+    seen: list[Behind] = []
+    await asyncio.to_thread(fill_redis, brb, crowd(seconds))
+    _say(f"nothing was said yet: {await asyncio.to_thread(behind, brb)}")
+    empty = await asyncio.to_thread(brb.redis_kilobytes)
     for number, rate in enumerate(_STEPS):
         pace = Pace(
             conversations=max(1, round(rate * (_OVERLOAD_STREAM_SECONDS + _OVERHEAD_SECONDS) / len(people))),
@@ -181,22 +226,30 @@ async def overload(brb: Installation, people: list[Person], seconds: float) -> i
             pieces=10,
             streamed=1.0,
         )
-        before, told = (queued(await asyncio.to_thread(brb.health)))[0], await asyncio.to_thread(outcomes, brb)
+        recalls, ended = await asyncio.to_thread(outcomes, brb), await asyncio.to_thread(outcomes, brb, _TURNS)
         async with Talk(brb.url, people, pace, seed=number, whose=whose, words=words) as talk:
             began = time.monotonic()
             talk.start()
-            await asyncio.sleep(seconds)
-            after, spooled = queued(await asyncio.to_thread(brb.health))
+            await asyncio.sleep(seconds / len(_STEPS))
+            seen.append(await asyncio.to_thread(behind, brb))
             count, took = len(talk.turns), time.monotonic() - began
             await talk.finish()
         turns += talk.turns
-        now = await asyncio.to_thread(outcomes, brb)
-        step = Step(rate, count, took, proof.balance(talk.turns, [], ours={}), before, after, spooled, {k: now[k] - told.get(k, 0) for k in now})
-        _say(_shown(step))
-    drained = await _drained(brb)
-    _say(f"all was learnt {drained:.0f} s after the last turn")
-    books = proof.balance(turns, await asyncio.to_thread(brb.kept, people), ours=whose)
-    return await asyncio.to_thread(_judged, brb, books, [])
+        shed = (await asyncio.to_thread(outcomes, brb, _TURNS)).get(telemetry.Turned.SPOOLED, 0) - ended.get(telemetry.Turned.SPOOLED, 0)
+        told = _more(recalls, await asyncio.to_thread(outcomes, brb))
+        _say(_shown(Step(rate, count, took, proof.balance(talk.turns, [], ours={}), seen[-1], shed, told)))
+    over = time.monotonic()
+    while not await asyncio.to_thread(brb.idle) and time.monotonic() < over + _DRAIN_SECONDS:
+        seen.append(await asyncio.to_thread(behind, brb))
+        _say(f"  nobody talks since {time.monotonic() - over:.0f} s: {seen[-1]}")
+        await asyncio.sleep(_SAMPLE_SECONDS)
+    left = await asyncio.to_thread(behind, brb)
+    shed = (await asyncio.to_thread(outcomes, brb, _TURNS)).get(telemetry.Turned.SPOOLED, 0)
+    most = max(each.spooled for each in seen)
+    kept = (await asyncio.to_thread(brb.redis_kilobytes) - empty) / max(1, len(turns))
+    _say(f"{shed} of {len(turns)} turns went to the spool, at most {most} jobs at once; {time.monotonic() - over:.0f} s after the last turn: {left},"
+         f" which keeps {kept:.1f} KB of each turn")  # fmt: skip
+    return await asyncio.to_thread(_judged, brb, people, turns, whose, not_shed(shed, most_spooled=most, left=left))
 
 
 def _shown(step: Step) -> str:
@@ -204,12 +257,15 @@ def _shown(step: Step) -> str:
     bad = books.streams_broken + books.calls_failed + books.inexact + books.altered
     return (
         f"asked {step.asked:.0f}, came {step.turns / step.seconds:.1f} turns a second; first byte p50 {books.first_byte_p50 * 1000:.0f} ms,"
-        f" p99 {books.first_byte_p99 * 1000:.0f} ms; calls that went wrong {bad};"
-        f" jobs waiting {step.waiting_before} -> {step.waiting_after}, spooled {step.spooled}; recalls {dict(step.outcomes)}"
+        f" p99 {books.first_byte_p99 * 1000:.0f} ms; calls that went wrong {bad}; {step.shed} turns to the spool; {step.behind};"
+        f" recalls: {_listed(step.outcomes)}"
     )
 
 
-def _judged(brb: Installation, books: Books, wrong: list[str]) -> int:
+def _judged(brb: Installation, people: list[Person], turns: list[Turn], whose: Mapping[str, str], wrong: list[str]) -> int:
+    books = proof.balance(turns, brb.kept(people), ours=whose)
+    for line in scene.traces(brb, people, turns, books):
+        _say(line)
     deadline, dead = brb.settings.recall_deadline_ms / 1000, brb.dead()
     wrong = [*proof.complaints(books, most_first_byte_seconds=deadline + scene.SLACK_SECONDS, dead=dead), *wrong]
     _say(scene.shown(scene.Result("load", books, 0.0, 0.0, dead, tuple(wrong))))
@@ -222,8 +278,12 @@ async def _drained(brb: Installation) -> float:
     return time.monotonic() - began
 
 
-def _between(before: Mapping[str, int], after: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count - before.get(name, 0)}" for name, count in sorted(after.items()) if count - before.get(name, 0))
+def _more(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {name: count - before.get(name, 0) for name, count in after.items()}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()) if count)
 
 
 def _line(one: Sample, turns: int) -> str:
@@ -240,12 +300,13 @@ async def run(options: argparse.Namespace) -> int:
     async with AsyncExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="brb-load-", ignore_cleanup_errors=True)))
         folder.mkdir(parents=True, exist_ok=True)
-        brb = Installation(folder, stack.enter_context(installation.vendor(folder)), {})
+        settings = {"BRB_REDIS_MEGABYTES": str(_REDIS_MEGABYTES)} if options.overload else {}
+        brb = Installation(folder, stack.enter_context(installation.vendor(folder)), settings)
         stack.push_async_callback(asyncio.to_thread, brb.close)
         await asyncio.to_thread(brb.start)
         people = await asyncio.to_thread(brb.people, _TEAMS)
         if options.overload:
-            return await overload(brb, people, options.seconds or _STEP_SECONDS)
+            return await overload(brb, people, options.seconds or _OVERLOAD_SECONDS)
         return await steady(brb, people, options.streams, options.rate, options.seconds or 600.0)
 
 
@@ -253,8 +314,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m ops.drills.load", description="What BRB bears, and what it costs in memory.")
     parser.add_argument("--streams", type=int, default=200, help="at once")
     parser.add_argument("--rate", type=float, default=50.0, help="turns a second")
-    parser.add_argument("--seconds", type=float, help="of the load (600), or of each step of an overload (30)")
-    parser.add_argument("--overload", action="store_true", help="more and more turns, each with a fact")
+    parser.add_argument("--seconds", type=float, help="of the load (600), or of an overload (24)")
+    parser.add_argument("--overload", action="store_true", help="more and more turns, each with a fact, and little room in Redis")
     parser.add_argument("--keep", type=Path, help="leave the files in this folder")
     return asyncio.run(run(parser.parse_args()))
 

@@ -18,7 +18,7 @@ from ops.drills.proof import Attempt, Outcome, Turn
 _FACTS = (
     "The mascot of team {} is called {}.",
     "The staging server of {} is called {}.",
-    "Project {} uses the database {}.",
+    "The database of project {} is called {}.",
     "Our {} server is called {}.",
     "The release of project {} is called {}.",
 )
