@@ -250,16 +250,27 @@ class Entry(msgspec.Struct, frozen=True):
     at: float = 0.0
 
 
+FORGOTTEN = Entry("", (), answered=True)
+"""What is left of an answered entry that was forgotten: nothing is inserted there any more, neither what another conversation that begins alike was
+told later."""
+
+
+def follows(entry: Entry) -> bool:
+    """Whether it repeats, after the answer, what was written before it and may have been forgotten while the answer came."""
+    return entry.answered and bool(entry.block) and bool(entry.memories)
+
+
 @runtime_checkable
 class Ledger(Protocol):
     """What was inserted where: keys are hashes of principal and conversation prefix."""
 
     def read(self, keys: Sequence[str]) -> dict[str, Entry]: ...
 
-    def write(self, entries: Mapping[str, Entry]) -> None: ...
+    def write(self, entries: Mapping[str, Entry]) -> None:
+        """An entry that `follows` and was forgotten meanwhile stays so: `FORGOTTEN`."""
 
     def forget(self, memory_ids: Sequence[str]) -> int:
-        """Drop every entry that showed one of these memories, under all its keys; how many entries."""
+        """Drop every entry that showed one of these memories, under all its keys; how many entries. An answered one is `FORGOTTEN` then."""
 
     def ping(self) -> None: ...
 

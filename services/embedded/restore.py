@@ -146,7 +146,7 @@ def _put_aside(settings: config.Settings, client: redis.Redis, *, force: bool) -
     aside.mkdir(mode=0o700, parents=True)
     redis_replication.take(client, aside / backup.REDIS)
     for path in moved:
-        path.rename(aside / path.name)
+        shutil.move(path, aside / path.name)  # backups may be on another disk
     return str(aside)
 
 

@@ -48,8 +48,8 @@ def raised_files() -> int:
 class Member(Protocol):
     """A connection."""
 
-    def give_way(self) -> None:
-        """End: it asks for nothing, and others do."""
+    def give_way(self) -> bool:
+        """End: it asks for nothing, and others do. False if that is not so: it has yet to take its answer, or to be read."""
 
 
 class Entry(Enum):
@@ -72,18 +72,24 @@ class Crowd:
     def enter(self, member: Member) -> Entry:
         if len(self._inside) >= self._most:
             self._tell()
-            if not self._waiting:
+            if not self._made_room():
                 if len(self._turned_away) >= _MOST_TURNED_AWAY:
                     return Entry.SHUT_OUT
                 self._turned_away.add(member)
                 return Entry.TURNED_AWAY
-            longest = next(iter(self._waiting))
-            del self._waiting[longest]
-            self._inside.discard(longest)
-            longest.give_way()
         self._inside.add(member)
         self._waiting[member] = None
         return Entry.INSIDE
+
+    def _made_room(self) -> bool:
+        """Those that do not give way are asked again after the others."""
+        for longest in list(self._waiting):
+            del self._waiting[longest]
+            if longest.give_way():
+                self._inside.discard(longest)
+                return True
+            self._waiting[longest] = None
+        return False
 
     def work(self, member: Member) -> None:
         self._waiting.pop(member, None)

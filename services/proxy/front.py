@@ -146,8 +146,13 @@ class Front(HttpToolsProtocol):
         self._turned_away = entry is Entry.TURNED_AWAY
         self.timeout_keep_alive_task = self.loop.call_later(_LINGER_SECONDS if self._turned_away else _HEAD_SECONDS, self.timeout_keep_alive_handler)
 
-    def give_way(self) -> None:
+    def give_way(self) -> bool:
+        if self.transport.get_write_buffer_size():
+            return False  # closing it would wait for its client, and nobody would count it any more
+        if self._finds(select.POLLIN):
+            return False  # what it asks for has come, and was not looked at yet
         self.transport.close()
+        return True
 
     def timeout_keep_alive_handler(self) -> None:
         if self._in_head:
@@ -370,12 +375,16 @@ class Front(HttpToolsProtocol):
         self._watch = None
         if self.transport.is_closing() or not self.flow.read_paused:
             return
-        waiting = select.poll()
-        waiting.register(self.transport.get_extra_info("socket").fileno(), _LEFT)
-        if waiting.poll(0):
+        if self._finds(_LEFT):
             self.transport.abort()
         else:
             self._watch = self.loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _finds(self, events: int) -> bool:
+        """What the system knows of the connection by now."""
+        found = select.poll()
+        found.register(self.transport.get_extra_info("socket").fileno(), events)
+        return bool(found.poll(0))
 
     def _look_for_body(self) -> None:
         """Whoever stays silent in the middle of a body holds a connection, and what has come so far, for nothing."""

@@ -111,7 +111,8 @@ def reusable(call: calls.Call, ledger: Mapping[str, ports.Entry]) -> ports.Entry
     if call.new_turn is None:
         return None
     if _placed(call):
-        return ledger.get(call.new_turn.keys[0])
+        entry = ledger.get(call.new_turn.keys[0])
+        return None if entry == ports.FORGOTTEN else entry
     entry = ledger.get(call.new_turn.keys[-1])
     return entry if entry is not None and not entry.answered and call.at - entry.at <= _RETRY_SECONDS else None
 

@@ -50,7 +50,11 @@ def test_forgetting_a_memory_drops_what_is_known_of_a_conversation_that_the_upst
     shown = ports.Entry("", ("m1", "m2"), answered=True)
     ledger.write({"response": shown, "conversation": shown, "other": ports.Entry("", ("m3",), answered=True)})
     assert ledger.forget(["m1"]) == 1
-    assert set(ledger.read(["response", "conversation", "other"])) == {"other"}
+    assert ledger.read(["response", "conversation", "other"]) == {
+        "response": ports.FORGOTTEN,
+        "conversation": ports.FORGOTTEN,
+        "other": ports.Entry("", ("m3",), answered=True),
+    }
 
 
 def test_one_entry_under_several_keys_beside_others_is_forgotten_under_all(ledger: ports.Ledger) -> None:
@@ -67,7 +71,19 @@ def test_an_entry_is_the_same_before_and_after_its_answer(ledger: ports.Ledger) 
     ledger.write({"session": answered, "reply": answered})
     assert ledger.read(["session", "plain", "reply"]) == {"session": answered, "plain": BLOCK, "reply": answered}
     assert ledger.forget(["m1"]) == 1
-    assert ledger.read(["session", "plain", "reply"]) == {}
+    assert ledger.read(["session", "plain", "reply"]) == {"session": ports.FORGOTTEN, "reply": ports.FORGOTTEN}
+
+
+def test_what_is_forgotten_while_its_answer_comes_does_not_come_back_with_it(ledger: ports.Ledger) -> None:
+    entry = msgspec.structs.replace(BLOCK, turn="t1", at=7.0)
+    ledger.write({"plain": entry, "other": ports.Entry("x", ("m3",))})
+    ledger.forget(["m1"])
+    ledger.write(dict.fromkeys(["plain", "reply"], msgspec.structs.replace(entry, answered=True)))
+
+    assert ledger.read(["plain", "reply", "other"]) == {"plain": ports.FORGOTTEN, "reply": ports.FORGOTTEN, "other": ports.Entry("x", ("m3",))}
+    assert ledger.forget(["m1", "m2"]) == 0
+    ledger.write({"later": BLOCK})
+    assert ledger.read(["later"]) == {"later": BLOCK}, "what is told anew is told"
 
 
 def test_a_key_that_is_given_another_entry_changes_no_other_key(ledger: ports.Ledger) -> None:
@@ -95,6 +111,30 @@ def test_what_redis_holds_of_the_ledger_ends_with_its_lifetime(redis_address: st
     lifetimes = {key: client.ttl(key) for key in client.scan_iter()}
     assert sorted(key.split(b":")[1] for key in lifetimes) == [b"block", b"blocks-of", b"blocks-of", b"ledger"]
     assert all(0 < seconds <= 60 for seconds in lifetimes.values())
+
+
+def test_what_was_written_for_longer_is_forgotten_after_the_lifetime_was_made_shorter(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    redis_ledger.RedisLedger(client, Seal("secret"), lifetime_seconds=600).write({"a": BLOCK})
+    redis_ledger.RedisLedger(client, Seal("secret"), lifetime_seconds=60).write({"b": ports.Entry("later", ("m1",))})
+    longest = max(client.ttl(key) for key in client.scan_iter("brb:block:*"))
+    assert client.ttl("brb:blocks-of:m1") >= longest > 60
+
+
+def test_the_index_of_a_memory_that_is_told_for_ever_loses_what_has_expired(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    ledger = redis_ledger.RedisLedger(client, Seal("secret"), lifetime_seconds=60)
+    ledger.write({"a": BLOCK})
+    client.delete(*client.scan_iter("brb:block:*"))
+    ledger.write({"b": ports.Entry("later", ("m1",))})
+    assert client.scard("brb:blocks-of:m1") == 1
+
+
+def test_more_memories_than_are_forgotten_at_once_are_forgotten(ledger: ports.Ledger) -> None:
+    entries = {f"k{number}": ports.Entry(f"b{number}", (f"m{number}", f"m{number + 1}")) for number in range(250)}
+    ledger.write(entries)
+    assert ledger.forget([f"m{number}" for number in range(250)]) == 250
+    assert ledger.read(list(entries)) == {}
 
 
 def test_a_redis_that_forgot_the_script_takes_it_again(redis_address: str) -> None:
@@ -139,6 +179,25 @@ def test_entries_of_the_former_shape_are_read_replaced_and_forgotten(redis_addre
     assert ledger.forget(["m1"]) == 4
     assert ledger.read(["a", "b", "c", "new"]) == {"b": later}
     assert not client.exists("brb:shown:m1", "brb:blocks-of:m1")
+
+
+def test_an_entry_of_the_former_shape_is_answered(redis_address: str) -> None:
+    """A call that is sent again after BRB was upgraded."""
+    client, seal = redis_client.connect(redis_address, timeout_seconds=2), Seal("secret")
+    client.set("brb:ledger:a", seal.close(msgspec.json.encode(BLOCK)))
+    ledger, answered = redis_ledger.RedisLedger(client, seal, lifetime_seconds=60), msgspec.structs.replace(BLOCK, answered=True)
+    ledger.write({"a": answered})
+    assert ledger.read(["a"]) == {"a": answered}
+
+
+def test_what_redis_has_lost_is_there_again_with_its_answer(redis_address: str) -> None:
+    """A power cut takes the last second; the block was inserted, and is inserted again."""
+    client, answered = redis_client.connect(redis_address, timeout_seconds=2), msgspec.structs.replace(BLOCK, answered=True)
+    ledger = redis_ledger.RedisLedger(client, Seal("secret"), lifetime_seconds=60)
+    ledger.write({"a": BLOCK})
+    client.flushall()
+    ledger.write({"a": answered, "reply": answered})
+    assert ledger.read(["a", "reply"]) == {"a": answered, "reply": answered}
 
 
 def test_what_another_key_has_sealed_is_as_if_it_were_not_there(redis_address: str) -> None:

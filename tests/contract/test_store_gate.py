@@ -88,6 +88,14 @@ def test_only_one_holds_it(client: redis.Redis) -> None:
     assert client.get("brb:held") == b"another"
 
 
+def test_what_was_done_is_done_if_redis_hangs_when_the_hold_ends(client: redis.Redis, redis_address: str) -> None:
+    """`brb reindex` said that it had failed when it was over."""
+    quick = redis_client.connect(redis_address, timeout_seconds=0.1)
+    with store_gate.reindexing(quick):
+        client.client_pause(300)
+    client.ping()  # which waits until the pause is over
+
+
 def test_a_hold_ends_with_its_holder_and_what_was_given_stays_given(client: redis.Redis) -> None:
     store_gate.give_to(client, "new")
     with store_gate.held(client):

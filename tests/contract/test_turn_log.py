@@ -181,6 +181,21 @@ def test_the_index_loses_what_has_expired(redis_address: str) -> None:
     assert [one.turn for one in log.latest(LEO)] == ["new"]
 
 
+def test_what_was_written_for_longer_is_forgotten_after_the_lifetime_was_made_shorter(redis_address: str) -> None:
+    client = redis_client.connect(redis_address, timeout_seconds=2)
+    longer = redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=600)
+    longer.add(LEO, told("old", 100.0))
+    longer.add(LEO, told("lately", 170.0))
+    longer.add(ANA, told("another's", 170.0))
+    log = redis_turn_log.RedisTurnLog(client, Seal("secret"), lifetime_seconds=60)
+    log.add(LEO, told("new", 200.0))
+
+    assert log.find(LEO, "old") is None, "nothing would find it to forget it"
+    assert client.ttl("brb:turn-users:acme") > 60
+    assert client.ttl("brb:turns:acme:leo") > 60
+    assert log.forget("acme", ["m1"]) == 3
+
+
 def test_records_of_the_former_shape_are_found_and_forgotten(redis_address: str) -> None:
     """A record was sealed as a whole, and each memory that it names had an index."""
     client, seal = redis_client.connect(redis_address, timeout_seconds=2), Seal("secret")

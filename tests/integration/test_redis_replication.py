@@ -110,3 +110,14 @@ def test_one_that_was_left_as_the_replica_of_a_restore_that_was_killed_can_be_re
         redis_replication.freed(client)
         redis_replication.take(client, folder / "copy.rdb")
         client.set("after", "x")
+
+
+def test_a_redis_that_gives_nobody_a_copy_says_so(folder: Path, redis_address: str) -> None:
+    admin = redis_client.connect(redis_address, timeout_seconds=2)
+    admin.acl_setuser("brb", enabled=True, nopass=True, keys=["*"], categories=["+@all", "-@dangerous"])
+    client = redis_client.connect(redis_address.replace("unix://", "unix://brb:any@"), timeout_seconds=2)
+    try:
+        with pytest.raises(errors.SetupError, match="gives no copy of itself"):
+            redis_replication.take(client, folder / "copy.rdb")
+    finally:
+        admin.acl_deluser("brb")

@@ -1,5 +1,6 @@
 """Carrying the memories over to another embedding model."""
 
+import tempfile
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -124,6 +125,27 @@ def test_killed_at_any_step_there_is_a_whole_store(tmp_path: Path, monkeypatch: 
     store = EdgeStore.open(directory.parent / "back", model=embedder.model, dimension=embedder.dimension)
     assert store.find(EVERYTHING) == [kept], "what it was is a store, too"
     store.close()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second disk that is always there")
+@pytest.mark.parametrize("new_model", ["hashing", "another"])
+def test_what_was_carried_over_may_be_kept_on_another_disk(tmp_path: Path, new_model: str) -> None:
+    embedder, kept = HashingEmbedder(), in_memory.memory("I prefer tabs")
+    store = EdgeStore.open(tmp_path / "store", model=embedder.model, dimension=embedder.dimension)
+    store.put([ports.Embedded(kept, embedder.embed([kept.text], "document")[0])])
+    store.close()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        options = {"model": new_model, "dimension": embedder.dimension, "embed": lambda texts: embedder.embed(texts, "document")}
+        carry_over(tmp_path / "store", Path(elsewhere), **options, progress=lambda _: None)  # type: ignore[arg-type]
+
+        [aside] = Path(elsewhere).iterdir()
+        (tmp_path / "back").mkdir()
+        (tmp_path / "back" / "hashing").symlink_to(aside)
+        for directory, model in ((tmp_path / "store", new_model), (tmp_path / "back", "hashing")):
+            store = EdgeStore.open(directory, model=model, dimension=embedder.dimension)
+            assert store.find(EVERYTHING) == [kept]
+            store.close()
+    assert [each.model for _, each in edge_points.collections(tmp_path / "store")] == [new_model]
 
 
 def test_notes_of_another_model_are_carried_over_with_their_passages(settings: config.Settings) -> None:

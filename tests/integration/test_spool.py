@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from services.core import errors, messages, models
-from services.core.adapters import redis_client, redis_jobs, spool
+from services.core.adapters import redis_client, redis_figures, redis_jobs, spool
 from services.core.seal import Seal
 from tests.conftest import wait_until
 
@@ -141,6 +141,24 @@ def test_how_full_redis_is_is_asked_for_now_and_then(redis_address: str) -> None
             redis_client.check_room(client)
     finally:
         client.config_set("maxmemory", "0")
+
+
+def test_a_redis_that_does_not_tell_how_full_it_is_takes_all(tmp_path: Path, redis_address: str) -> None:
+    """One that is somebody else's may forbid what it takes for dangerous."""
+    admin = redis_client.connect(redis_address, timeout_seconds=2)
+    admin.acl_setuser("brb", enabled=True, nopass=True, keys=["*"], channels=["*"], categories=["+@all", "-@dangerous"])
+    client = redis_client.connect(redis_address.replace("unix://", "unix://brb:any@"), timeout_seconds=2)
+    published: list[str] = []
+    fill = redis_client.Fill(client, every_seconds=0.0)
+    intake = spool.Intake(book(redis_address), lambda job, _: published.append(job), spool.Spool(tmp_path / "s", SEAL), room=fill.below(0.5))
+    try:
+        assert intake.enqueue([learn("t1")])
+        assert published == [learn("t1").id]
+        assert "does not tell" in redis_client.check_room(client)
+        with pytest.raises(errors.Unavailable, match="does not tell"):
+            redis_figures.RedisFigures(client).room()
+    finally:
+        admin.acl_deluser("brb")
 
 
 def test_a_redis_that_is_away_is_not_taken_for_full(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """More clients than may be connected: those that ask for nothing make room, and nobody's stream ends."""
 
+import asyncio
 import contextlib
 import resource
 import socket
@@ -12,21 +13,25 @@ import pytest
 
 from services.core import config
 from services.proxy import crowd
+from services.proxy.front import Front
 from tests.support import raw
 from tests.support.between import Between
 from tests.support.interceptors import Keeping
-from tests.support.relaying import apart, relaying
+from tests.support.relaying import apart, relaying, serving, url_of
 from tests.support.upstream import wait_for
 
 MOST = 8
+PIECE = bytes(40_000)  # less than what BRB holds back for a client that does not read
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Between]:
-    with raw.Upstream() as upstream:
-        settings = config.Settings(anthropic_url=upstream.url, openai_url=upstream.url, data_dir=tmp_path, max_connections=MOST)
-        with relaying(settings, Keeping()) as base:
-            yield Between(base, upstream, Keeping())
+    with raw.Upstream() as upstream, relaying(settings(upstream, tmp_path), Keeping()) as base:
+        yield Between(base, upstream, Keeping())
+
+
+def settings(upstream: raw.Upstream, folder: Path) -> config.Settings:
+    return config.Settings(anthropic_url=upstream.url, openai_url=upstream.url, data_dir=folder, max_connections=MOST)
 
 
 @contextlib.contextmanager
@@ -81,6 +86,50 @@ def test_whoever_asks_for_nothing_makes_room(place: Between) -> None:
         assert stream.goes_on()
         assert stream.ends()
     place.works()
+
+
+def test_whoever_has_yet_to_read_an_answer_makes_no_room(tmp_path: Path) -> None:
+    """It would end when it has read it, at its leisure, and be counted no more: so there would be any number of them."""
+    with raw.Upstream() as upstream, serving(settings(upstream, tmp_path), Keeping()) as running, raw.connect(url_of(running)) as client:
+        assert alive(client)
+        (front,) = running.server_state.connections
+        assert isinstance(front, Front)
+        asked = 0
+        while not front.transport.get_write_buffer_size():  # what the system takes is sent, however much
+            client.send(raw.call(b"/v1/models", method=b"GET"))
+            with upstream.take() as wire:
+                wire.request()
+                wire.send(raw.reply(PIECE))
+            asked += 1
+            assert wait_for(lambda asked=asked: front.answering is None)
+        with contextlib.ExitStack() as opened:
+            for _ in range(5 * MOST):
+                opened.enter_context(raw.connect(url_of(running)))
+            assert alive(opened.enter_context(raw.connect(url_of(running))))
+            assert len(running.server_state.connections) <= MOST
+            assert [len(client.answer().body) for _ in range(asked)] == [len(PIECE)] * asked
+            assert alive(client)
+
+
+def test_whoever_has_just_asked_makes_no_room(tmp_path: Path) -> None:
+    """Of many that came at the same moment, some were sent away with what they had asked unread, and heard nothing."""
+    with raw.Upstream() as upstream, serving(settings(upstream, tmp_path), Keeping()) as running, raw.connect(url_of(running)) as client:
+        assert alive(client)
+        (front,) = running.server_state.connections
+        assert isinstance(front, Front)
+
+        async def asked() -> bool:
+            client.send(raw.call(b"/healthz", method=b"GET"))
+            return front.give_way()
+
+        async def idle() -> bool:
+            return front.give_way()
+
+        loop = running.servers[0].get_loop()
+        assert not asyncio.run_coroutine_threadsafe(asked(), loop).result(10)
+        assert client.answer().body == b"ok"
+        assert asyncio.run_coroutine_threadsafe(idle(), loop).result(10)
+        assert client.rest() == b""
 
 
 def test_where_everybody_is_answered_a_new_one_is_told_to_come_again(place: Between) -> None:

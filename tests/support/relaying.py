@@ -50,15 +50,26 @@ def server(
 @contextlib.contextmanager
 def relaying(settings: config.Settings, interceptor: relay.Interceptor, tokens: ports.TokenBook | None = None) -> Iterator[str]:
     """The base URL of a relay while the block runs."""
+    with serving(settings, interceptor, tokens) as running:
+        yield url_of(running)
+
+
+@contextlib.contextmanager
+def serving(settings: config.Settings, interceptor: relay.Interceptor, tokens: ports.TokenBook | None = None) -> Iterator[uvicorn.Server]:
+    """The server of a relay, which runs for the length of the block."""
     running = server(settings, interceptor, drain_seconds=2, tokens=tokens)
     thread = threading.Thread(target=running.run, name="relaying", daemon=True)
     thread.start()
     assert upstream.wait_for(lambda: running.started)
     try:
-        yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
+        yield running
     finally:
         running.should_exit = True
         thread.join(10)
+
+
+def url_of(running: uvicorn.Server) -> str:
+    return f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
 
 
 @dataclass(frozen=True)

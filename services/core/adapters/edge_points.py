@@ -12,6 +12,7 @@ Measured: 0.35 s for 1,000 points of 384 dimensions.
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -253,18 +254,28 @@ def replaced(directory: Path, backups: Path, model: str) -> Iterator[tuple[Itera
             _exchange(former, collection, Path(draft) / name, aside)
         else:  # killed between the two there are both, and nothing is lost
             (Path(draft) / name).rename(directory / name)
-            former.rename(aside)
+            _move(former, aside)
 
 
 def _exchange(folder: Path, former: Collection, draft: Path, aside: Path) -> None:
     """Killed at any moment there is a whole store in the folder: the former one until it says otherwise, then the one of the draft."""
     new = _read(draft / _SIDECAR)
     name = f"{_SHARD}-{uuid.uuid4().hex}"
+    aside.mkdir(mode=0o700)  # first: where that fails, nothing is done
     (draft / new.shard).rename(folder / name)
     describe(folder, msgspec.structs.replace(new, shard=name))
-    aside.mkdir(mode=0o700)
-    (folder / former.shard).rename(aside / former.shard)
+    _move(folder / former.shard, aside / former.shard)
     describe(aside, former)
+
+
+def _move(folder: Path, to: Path) -> None:
+    """Backups may be on another disk."""
+    try:
+        folder.rename(to)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.move(folder, to)
 
 
 def in_batches(items: Sequence[Any], size: int, progress: Callable[[float], None]) -> Iterator[Sequence[Any]]:

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.lock import Lock
 from redis.retry import Retry
 
-from services.core import errors, leases, models
+from services.core import errors, leases, models, ports
 
 LOCKS = "brb:lock:"
 WHYS, JOBS, BLOCKS = 0.7, 0.85, 0.95
@@ -50,7 +50,10 @@ def check_policy(client: redis.Redis) -> str:
 
 def check_room(client: redis.Redis) -> str:
     """How full Redis is; `SetupError` if it takes no more of something."""
-    if (share := filled(client)) > WHYS:
+    share = filled(client)
+    if share is None:
+        return "Redis does not tell how full it is: see to it that it does not become full"
+    if share > WHYS:
         raise errors.SetupError(f"Redis is {share:.0%} full: from {WHYS:.0%} of its maxmemory on less and less is kept")
     return f"{share:.0%} of its maxmemory is taken" if share else "it has no limit"
 
@@ -109,7 +112,7 @@ class Fill:
         if self._clock() >= self._asked_next:
             self._asked_next = self._clock() + self._every
             with suppress(errors.Unavailable):
-                self._share = filled(self._client)
+                self._share = filled(self._client) or 0.0
         return self._share > share
 
     def below(self, share: float) -> Callable[[], None]:
@@ -126,12 +129,22 @@ def always_room() -> None:
     """Where nobody looks how full Redis is."""
 
 
-def filled(client: redis.Redis) -> float:
-    """The share of maxmemory that is taken, 0 without a limit."""
+def filled(client: redis.Redis) -> float | None:
+    """The share of maxmemory that is taken, 0 without a limit; None if Redis does not tell."""
+    room = taken(client)
+    if room is None:
+        return None
+    return room.used / room.limit if room.limit else 0.0
+
+
+def taken(client: redis.Redis) -> ports.Room | None:
+    """None if Redis does not tell: one that is somebody else's may not allow to ask."""
     with translated():
-        found: Any = client.info("memory")
-    limit = int(found.get("maxmemory", 0))
-    return int(found["used_memory"]) / limit if limit else 0.0
+        try:
+            found: Any = client.info("memory")
+        except redis.ResponseError:
+            return None
+    return ports.Room(int(found.get("used_memory", 0)), int(found.get("maxmemory", 0)))
 
 
 class Breaker:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import msgspec
 import redis
 
-from services.core import figures, ports
-from services.core.adapters.redis_client import Breaker, translated
+from services.core import errors, figures, ports
+from services.core.adapters.redis_client import Breaker, taken, translated
 
 _LIFETIME_SECONDS = (figures.TALLY_DAYS + 1) * 86_400
 T = TypeVar("T", ports.Canary, ports.Survey)
@@ -81,9 +81,10 @@ class RedisFigures:
                 self._client.delete(_due(work))
 
     def room(self) -> ports.Room:
-        with translated():  # not by way of the breaker: a Redis that is full trips it, and then this is what everybody wants to know
-            found: Any = self._client.info("memory")
-        return ports.Room(int(found.get("used_memory", 0)), int(found.get("maxmemory", 0)))
+        room = taken(self._client)  # not by way of the breaker: a Redis that is full trips it, and then this is what everybody wants to know
+        if room is None:
+            raise errors.Unavailable("redis", "it does not tell how full it is")
+        return room
 
     def _kept(self, kind: type[T]) -> T | None:
         with translated(self._breaker):

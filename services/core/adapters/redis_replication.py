@@ -102,6 +102,8 @@ def _replica(client: redis.Redis) -> Iterator[IO[bytes]]:
         raise errors.Unavailable("redis", f"not a byte of its copy came in {_TIMEOUT_SECONDS:.0f} s") from None
     except ConnectionError as error:
         raise _broken_off() from error
+    except redis.ResponseError as error:
+        raise errors.SetupError(f"Redis gives no copy of itself: {error}. It takes REPLCONF and SYNC, which some services don't allow") from error
     finally:
         connection.disconnect()
 

@@ -30,22 +30,27 @@ _MARK_BYTES = 17
 _COUNT_BYTES = 2
 _SCALE = 10_000  # scores are kept as whole numbers of these where that says the same
 
-# ARGV: lifetime, most, at, team, user, turn, record
+# ARGV: lifetime, most, at, team, user, turn, record. What leaves the indexes leaves no record behind, and they outlive all that they name, also what
+# was written for longer: only by them it is found to be erased.
 _ADD = """
 local lifetime, most, at, team = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local owner, users = team .. ':' .. ARGV[5], 'brb:turn-users:' .. team
 local turns = 'brb:turns:' .. owner
-redis.call('SET', 'brb:turn:' .. owner .. ':' .. ARGV[6], ARGV[7], 'EX', lifetime)
-redis.call('ZREMRANGEBYSCORE', turns, '-inf', at - lifetime)
-redis.call('ZADD', turns, at, ARGV[6])
-redis.call('EXPIRE', turns, lifetime)
-redis.call('SADD', users, ARGV[5])
-redis.call('EXPIRE', users, lifetime)
-local over = redis.call('ZCARD', turns) - most
-if over > 0 then
-  for _, turn in ipairs(redis.call('ZRANGE', turns, 0, over - 1)) do redis.call('DEL', 'brb:turn:' .. owner .. ':' .. turn) end
-  redis.call('ZREMRANGEBYRANK', turns, 0, over - 1)
+local function drop(old)
+  for _, turn in ipairs(old) do redis.call('DEL', 'brb:turn:' .. owner .. ':' .. turn) end
+  if #old > 0 then redis.call('ZREMRANGEBYRANK', turns, 0, #old - 1) end
 end
+local function keep(index)
+  if redis.call('TTL', index) < lifetime then redis.call('EXPIRE', index, lifetime) end
+end
+drop(redis.call('ZRANGEBYSCORE', turns, '-inf', at - lifetime))
+redis.call('SET', 'brb:turn:' .. owner .. ':' .. ARGV[6], ARGV[7], 'EX', lifetime)
+redis.call('ZADD', turns, at, ARGV[6])
+keep(turns)
+redis.call('SADD', users, ARGV[5])
+keep(users)
+local over = redis.call('ZCARD', turns) - most
+if over > 0 then drop(redis.call('ZRANGE', turns, 0, over - 1)) end
 """
 
 # ARGV: team, user, most, marks. Returns the turns whose records have one of these, newest first.

@@ -11,7 +11,7 @@ written.
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import redis
@@ -96,7 +96,7 @@ def _leased(client: redis.Redis, name: str, taken: str) -> Iterator[Open]:
         with leases.kept(prolong, _LEASE_SECONDS / 3):
             yield mine
     finally:
-        with redis_client.translated():
+        with suppress(errors.Unavailable), redis_client.translated():  # it expires by itself
             client.eval(_LET_GO, 1, name, token)
 
 

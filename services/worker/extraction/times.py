@@ -161,8 +161,8 @@ def _days(period: str, today: date, way: _Way) -> _Days | None:
     words = period.lower().replace(",", "").replace(".", "").removeprefix("the ").split()
     try:
         return _relative(words, today) or _dated(words, today, way)
-    except ValueError:
-        return None  # May 42
+    except (ValueError, OverflowError):
+        return None  # May 42, or the last day that there is
 
 
 def _relative(words: list[str], today: date) -> _Days | None:

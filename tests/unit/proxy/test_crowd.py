@@ -11,9 +11,11 @@ from services.proxy.crowd import Bounds, Crowd, Entry, bounds, raised_files
 class Client:
     def __init__(self) -> None:
         self.left = False
+        self.reads = False
 
-    def give_way(self) -> None:
-        self.left = True
+    def give_way(self) -> bool:
+        self.left = not self.reads
+        return self.left
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,20 @@ def test_nobody_who_works_makes_room() -> None:
     crowd.leave(clients[2])
     crowd.work(clients[99])
     assert crowd.enter(clients[2]) is Entry.TURNED_AWAY
+
+
+def test_who_still_reads_an_answer_makes_no_room_until_it_is_read() -> None:
+    crowd, clients = Crowd(2), [Client() for _ in range(6)]
+    clients[0].reads = True
+    for client in clients[:2]:
+        crowd.enter(client)
+    assert crowd.enter(clients[2]) is Entry.INSIDE
+    assert [client.left for client in clients] == [False, True, False, False, False, False]
+    crowd.work(clients[2])
+    assert crowd.enter(clients[3]) is Entry.TURNED_AWAY
+    clients[0].reads = False
+    assert crowd.enter(clients[4]) is Entry.INSIDE
+    assert clients[0].left
 
 
 def test_it_is_said_once_until_there_was_room() -> None:

@@ -153,6 +153,28 @@ def test_conversations_that_begin_alike_keep_what_each_was_told(parts: Parts) ->
         assert list(before(parts, said("What database do we use?", answer, "Thanks, bye")).blocks.values()) == list(told.blocks.values())
 
 
+@pytest.mark.parametrize("session", ["", "s-1"])
+@pytest.mark.parametrize("when", ["while the answer came", "later"])
+def test_what_was_forgotten_stays_so_and_nothing_is_put_in_its_place(parts: Parts, session: str, when: str) -> None:
+    first = before(parts, said(ASKED, session=session))
+    [block] = first.blocks.values()
+    assert first.entry is not None
+    for moment in ("while the answer came", "later"):
+        if when == moment:
+            parts.store.delete(models.Scope(models.LOCAL.team, models.LOCAL.user, None), first.entry.memories)
+            parts.ledger.forget(first.entry.memories)
+        if moment == "while the answer came":
+            finish(parts, first)
+    in_memory.keep(parts, in_memory.memory("We use Redis as our database"))
+    other = before(parts, said(ASKED, session="another" if session else ""))
+    finish(parts, other, calls.Answer(complete=True, text="Redis."))
+
+    assert "Redis" in "".join(other.blocks.values()) != block
+    assert not before(parts, said(ASKED, "Noted.", "Thanks, bye", session=session)).blocks
+    if session:
+        assert before(parts, said(ASKED, session=session)).blocks, "asked anew, it is told anew"
+
+
 def test_without_a_session_the_same_words_are_another_turn_once_they_were_answered(parts: Parts) -> None:
     first = before(parts, said("I prefer tabs"))
     finish(parts, first, calls.NO_ANSWER)

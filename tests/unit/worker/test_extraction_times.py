@@ -67,6 +67,7 @@ def test_validity_is_read_where_it_is_certain(text: str, when: str, valid_from: 
         ("as of November we use Kafka", "as of November"),  # said in May: the one before or the one to come
         ("we migrate in the next two weeks", "in the next two weeks"),
         ("the plan holds until May 42", "until May 42"),
+        ("the contract holds until 9999-12-31", "until 9999-12-31"),  # the last day that there is
     ],
 )
 def test_a_point_in_time_or_an_uncertain_one_is_kept_as_words_alone(text: str, when: str) -> None:
