@@ -1,7 +1,7 @@
 """Load: `python -m ops.drills.load [--streams 200] [--rate 50] [--seconds 600]`; `--overload`: more turns than are learnt, and a small Redis.
 
 Callers, upstream and BRB share the machine. Facts are stated in the first tenth; then people go on talking, but say nothing new: memories take
-their room, and what still grows in the second half, when all of them are stored, is a leak. Prints the memory of every process, its slope, and the
+their room, and what still grows when the last of them is stored is a leak. Prints the memory of every process, its slope, and the
 books. Exit status 1 if a call failed, a turn is missing, memory grows, or less load came than was asked for; of an overload, if a call failed, a
 turn is missing, nothing went to the spool, or not all of it was learnt in the end.
 """

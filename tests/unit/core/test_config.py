@@ -192,3 +192,16 @@ def test_counters_without_room_are_told_of_before_they_end_a_process(tmp_path: P
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999_999))
     with pytest.raises(errors.SetupError, match="no room for counters"):
         config.check_room(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "processes"),
+    [
+        ({}, 1),
+        ({"extract_url": "http://h:1"}, 2),
+        ({"extractor": "llm", "extract_url": "http://h:1"}, 1),
+        ({"extract_url": "http://h:1", "worker_processes": 4}, 4),
+    ],
+)
+def test_a_worker_has_a_process_for_a_language_model_beside_the_rules(given: dict[str, Any], processes: int) -> None:
+    assert config.Settings(**given).processes == processes
